@@ -185,7 +185,7 @@ AGENT = Bench(
     rounds=7,
     targets=[
         Target(contender="toolgate", case="start", at_most=4.0),
-        Target(contender="toolgate", case="start", at_most=4000, extra="tokens"),
+        Target(contender="toolgate", case="start", at_most=5000, extra="tokens"),
         Target(contender="toolgate", case="tool round", at_most=4.0),
         Target(contender="toolgate", case="memory (MB)", at_most=120, extra="MB"),
     ],

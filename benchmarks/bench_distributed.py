@@ -94,14 +94,14 @@ async def _limited(most: int, jobs: list[Callable[[], Awaitable[Any]]]) -> None:
 @contextlib.asynccontextmanager
 async def _cluster(workers: int, *, pause: float = 0.0, slots: int = 8, url: str | None = None) -> AsyncIterator[Any]:
     from tests.distributed.cluster import cluster
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.settings import Settings
 
     with contextlib.ExitStack() as closing:
         url = url or closing.enter_context(_server())
         folder = closing.enter_context(tempfile.TemporaryDirectory())
         limits = {"turns_per_minute": 0, "user_turns": slots * workers, "slots": slots}
-        options = Options.of(Settings.defaults(), **limits)
+        options = ClusterOptions.of(Settings.defaults(), **limits)
         settings = {
             "TOOLGATE_DISTRIBUTED_SLOTS": str(slots),
             "TEST_MODEL_PAUSE": str(pause),

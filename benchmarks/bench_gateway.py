@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 import json
 import os
 import subprocess
@@ -23,6 +22,8 @@ LOAD = 32
 SECONDS = 2.0
 IDLE = 1000
 MESSAGE = b'{"type":"tool_call","id":"c1","name":"add","arguments":"{}"}....'
+RESPONSE = b'"type":"response"'
+WORDS = "a few words "
 
 
 class Talker:
@@ -30,7 +31,7 @@ class Talker:
 
     async def stream(self, request: Any) -> AsyncIterator[str]:
         for number in range(int(request.messages[-1]["content"])):
-            yield "a few words "
+            yield WORDS
             if number % 16 == 15:
                 await asyncio.sleep(0)
 
@@ -120,21 +121,28 @@ def _memory(pid: int) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
-async def _ping_pong(clients: list[Counter], message: bytes, seconds: float) -> tuple[int, float]:
-    """Every client sends again as soon as it has its answer; how many answers came, in how long."""
+async def _ping_pong(clients: list[Counter], message: bytes, answer: bytes, seconds: float) -> tuple[int, float]:
+    """Every client sends again as soon as it has its answer; how many answers came, in how long.
+
+    A frame without `answer` is none.
+    """
     count, end = 0, time.perf_counter() + seconds
     over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     left = len(clients)
 
     def again(client: Counter) -> Callable[[bytes], None]:
-        def came(_frame: bytes) -> None:
+        def came(frame: bytes) -> None:
             nonlocal count, left
+            if over.done():
+                return
+            if answer not in frame:
+                over.set_exception(AssertionError(frame))
             count += 1
             if time.perf_counter() < end:
                 client.send(message)
                 return
             left -= 1
-            if not left:
+            if not left and not over.done():
                 over.set_result(None)
 
         return came
@@ -147,11 +155,7 @@ async def _ping_pong(clients: list[Counter], message: bytes, seconds: float) -> 
     return count, time.perf_counter() - begin
 
 
-def _settle(came: "asyncio.Future[None]", _frame: bytes) -> None:
-    came.set_result(None)
-
-
-async def _latency_under_load(clients: list[Counter], probe: Counter, message: bytes) -> Sample:
+async def _latency_under_load(clients: list[Counter], probe: Counter, message: bytes, answer: bytes) -> Sample:
     """The 99th percentile of one client's round trip while the others are at it."""
     times: list[float] = []
 
@@ -159,14 +163,15 @@ async def _latency_under_load(clients: list[Counter], probe: Counter, message: b
         await asyncio.sleep(0.3)
         end = time.perf_counter() + SECONDS - 0.6
         while time.perf_counter() < end:
-            came: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            probe.on_frame = functools.partial(_settle, came)
+            came: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+            probe.on_frame = came.set_result
             begin = time.perf_counter()
             probe.send(message)
-            await came
+            frame = await came
             times.append(time.perf_counter() - begin)
+            assert answer in frame, frame
 
-    (count, seconds), _ = await asyncio.gather(_ping_pong(clients, message, SECONDS), measure())
+    (count, seconds), _ = await asyncio.gather(_ping_pong(clients, message, answer, SECONDS), measure())
     times.sort()
     return Sample(
         value=times[int(len(times) * 0.99)] * 1e6,
@@ -185,10 +190,10 @@ async def echo() -> Callable[[str], Awaitable[Sample]]:
                 return Sample(value=_memory(pid) - before, extra={"total_mb": _memory(pid), "clients": len(clients)})
             clients = [await open_socket(port) for _ in range(64 if case == "frame" else LOAD)]
             if case == "latency":
-                return await _latency_under_load(clients, await open_socket(port), MESSAGE)
-            await _ping_pong(clients, MESSAGE, 0.3)
+                return await _latency_under_load(clients, await open_socket(port), MESSAGE, MESSAGE)
+            await _ping_pong(clients, MESSAGE, MESSAGE, 0.3)
             used = _cpu(pid)
-            count, seconds = await _ping_pong(clients, MESSAGE, SECONDS)
+            count, seconds = await _ping_pong(clients, MESSAGE, MESSAGE, SECONDS)
             used = _cpu(pid) - used
             extra = {"frames_per_s": count / seconds, "cpu_us": used / count * 1e6}
             return Sample(value=seconds / count * 1e6, extra=extra)
@@ -203,24 +208,27 @@ async def ours() -> Callable[[str], Awaitable[Sample]]:
     async def frames(port: int, pid: int) -> Sample:
         client = await open_socket(port, **headers)
         session = (await _ask(client, "session.create"))["session_id"]
-        count = 0
+        count = said = 0
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def came(frame: bytes) -> None:
-            nonlocal count
+            nonlocal count, said
             count += 1
+            said += frame.count(WORDS.encode())
             if b'"done":true' in frame:
                 over.set_result(None)
 
         async def turn(length: int) -> float:
-            nonlocal over, count
-            count, over = 0, asyncio.get_running_loop().create_future()
+            nonlocal over, count, said
+            count, said, over = 0, 0, asyncio.get_running_loop().create_future()
             params = {"session_id": session, "content": str(length)}
             client.on_frame = came
             begin = time.perf_counter()
             client.send(json.dumps({"type": "request", "id": "t", "method": "chat.send", "params": params}).encode())
             await over
-            return time.perf_counter() - begin
+            seconds = time.perf_counter() - begin
+            assert said == length, f"{said} of {length} pieces came"
+            return seconds
 
         await turn(2000)
         used = _cpu(pid)
@@ -250,7 +258,7 @@ async def ours() -> Callable[[str], Awaitable[Sample]]:
             clients = [await open_socket(port, **headers) for _ in range(LOAD + 1)]
             params = {"session_id": "01a1e362"}
             request = {"type": "request", "id": "1", "method": "session.unsubscribe", "params": params}
-            return await _latency_under_load(clients[1:], clients[0], json.dumps(request).encode())
+            return await _latency_under_load(clients[1:], clients[0], json.dumps(request).encode(), RESPONSE)
 
     return play
 

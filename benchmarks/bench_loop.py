@@ -108,10 +108,13 @@ async def ours() -> Play:
             for _ in range(50):
                 model = _Stamped()
                 loop = AgentLoop(model, toolgate.builtin_registry(), sessions)
-                async for _event in loop.handle_message(session_id, "Hello"):
+                events = []
+                async for event in loop.handle_message(session_id, "Hello"):
                     if not model.seen:
                         model.seen = time.perf_counter()
+                    events.append(type(event))
                 await loop.aclose()
+                assert events == [TextChunk, TurnDone], events
                 waits.append(model.seen - model.yielded)
         middle = statistics.median(waits)
         return Sample(value=middle * 1e6, extra={"ms": middle * 1e3})

@@ -123,6 +123,8 @@ async def _load(stage: Stage) -> Sample:
     await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
     await page.goto(stage.gateway.address)
     milliseconds = await page.evaluate(READY)
+    if not stage.is_empty:  # type: ignore[attr-defined]
+        assert await page.get_by_role("textbox").first.is_visible()
     sizes = await page.evaluate(
         "[...performance.getEntriesByType('resource'), ...performance.getEntriesByType('navigation')]"
         ".map(entry => entry.encodedBodySize)"

@@ -88,10 +88,10 @@ async def _connections(made: Any) -> int:
 async def _cluster(lease: float = 10.0, **environment: str) -> AsyncIterator[Any]:
     from tests.distributed.cluster import cluster
     from tests.support.databases import postgres_server
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.settings import Settings
 
-    options = Options.of(Settings.defaults(), turns_per_minute=0, user_turns=1000, slots=1000, lease=lease)
+    options = ClusterOptions.of(Settings.defaults(), turns_per_minute=0, user_turns=1000, slots=1000, lease=lease)
     with postgres_server() as url, tempfile.TemporaryDirectory() as folder:
         async with cluster(url, Path(folder), options, TOOLGATE_DISTRIBUTED_SLOTS="1000", **environment) as made:
             yield made

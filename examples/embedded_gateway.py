@@ -49,7 +49,7 @@ async def main(root: Path, *, check: bool) -> None:
         app, gateway = build(root, Path(data) / "agent.db")
         listening = socket.create_server(("127.0.0.1", 0 if check else 8000))
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws_max_size=1 << 20))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws_max_size=2 << 20))
         serving = asyncio.create_task(server.serve([listening]))
         while not server.started:
             await asyncio.sleep(0.01)

@@ -7,8 +7,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from toolgate.evaluation import Evaluation, RunResult, Task
-from toolgate.evaluation.task import Check, TaskCall
+from toolgate.evaluation import Check, Evaluation, RunResult, Task, TaskCall
 
 
 def told(result: RunResult) -> None:

@@ -55,7 +55,15 @@ class Person:
 class Session:
     """One session on the project: a toolset with its own shell and its own person."""
 
-    def __init__(self, arena: Arena, *, allow: bool, policy: Path | None = None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        arena: Arena,
+        *,
+        allow: bool,
+        policy: Path | None = None,
+        name: str | None = None,
+        approval_mode: toolgate.ApprovalMode = toolgate.ApprovalMode.ask,
+    ) -> None:
         self.person = Person(allow=allow)
         self._arena = arena
         self._workspace = toolgate.Workspace(arena.root)
@@ -69,6 +77,7 @@ class Session:
             approver=self.person,
             settings=settings,
             shell=self._shell,
+            approval_mode=approval_mode,
         )
         self._toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.coding, context)
         self._calls = 0
@@ -110,12 +119,19 @@ class Arena:
         self._sessions: list[Session] = []
         self._before = self._manifest()
 
-    def session(self, *, allow: bool = False, policy: Path | None = None, name: str | None = None) -> Session:
+    def session(
+        self,
+        *,
+        allow: bool = False,
+        policy: Path | None = None,
+        name: str | None = None,
+        approval_mode: toolgate.ApprovalMode = toolgate.ApprovalMode.ask,
+    ) -> Session:
         """A new session on the project, whose person refuses (or allows) everything; `policy` is the user's file.
 
         With a name it is a session with outputs of its own.
         """
-        made = Session(self, allow=allow, policy=policy, name=name)
+        made = Session(self, allow=allow, policy=policy, name=name, approval_mode=approval_mode)
         self._sessions.append(made)
         return made
 

@@ -30,7 +30,9 @@ _WAY: list[tuple[str, str]] = []
 
 def main() -> None:
     """Walk, and print the numbers."""
-    what, show = sys.argv[1], "--path" in sys.argv
+    what, show = (sys.argv[1:2] or [""])[0], "--path" in sys.argv
+    if what not in (*CALLS, "turn", "tests"):
+        sys.exit(f"walk: choose what to follow: {', '.join(CALLS)}, turn or tests; --path prints every step")
     if what == "tests":
         _print_tests()
         return

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.terminal import Terminal
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 PRINTS = {
@@ -55,6 +57,25 @@ def test_it_runs_and_prints_what_it_is_about(name: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert [line for line in PRINTS[name] if line not in done.stdout] == [], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("key", "said"), [("y", "written"), ("n", "not allowed at the terminal")])
+def test_the_one_that_asks_waits_for_the_person_at_its_terminal(tmp_path: Path, key: str, said: str) -> None:
+    script = str(EXAMPLES / "ask_at_the_terminal.py")
+    terminal = Terminal([script], tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config")}, program=sys.executable)
+    try:
+        shown = terminal.until("Allow? [y/N")
+        assert "write_file asks: Create 'hello.txt'" in shown
+        assert "+Hello." in shown
+        assert not (tmp_path / "hello.txt").exists()
+
+        terminal.type(f"{key}\n")
+
+        terminal.until(said)
+        assert terminal.ended() == 0
+        assert (tmp_path / "hello.txt").exists() == (key == "y")
+    finally:
+        terminal.close()
 
 
 def test_the_examples_are_type_checked_as_the_rest() -> None:

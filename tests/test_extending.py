@@ -109,7 +109,7 @@ def test_the_tables_are_where_the_page_says() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)  # a copy of the project, and other processes that run its tests
+@pytest.mark.timeout(300)  # a copy of the project, and other processes that run its tests
 @pytest.mark.parametrize("section", SECTIONS)
 def test_the_change_works_as_it_is_written(section: str, project: Path) -> None:
     for edit in _edits(section):

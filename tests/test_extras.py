@@ -14,7 +14,18 @@ from toolgate.errors import MissingPackage
 from toolgate.extras import EXTRAS, missing_package, optional_imports, require_extra
 from toolgate.protocol.choices import PROVIDERS
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+UNGUARDED = ("toolgate.sessions.migrations.versions.", "toolgate.documents.scaling", "toolgate.models.bounded_http")
+"""Modules that are loaded only after a package of their extra: by Alembic, by the worker of documents, by an SDK."""
+IMPORT_ALL = """
+import importlib
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        print(name, type(error).__name__, error)
+"""
 
 
 def _names(requirements: list[str]) -> set[str]:
@@ -125,6 +136,22 @@ def test_an_import_without_its_packages_says_what_to_install(statement: str, mod
     last = done.stderr.strip().rpartition("\n")[2]
     assert last.startswith("toolgate.errors.MissingPackage: ")
     assert last.endswith(f"is not installed: pip install 'toolgate[{extra}]'")
+
+
+def test_every_module_is_imported_without_extras_or_says_in_one_line_what_to_install() -> None:
+    source = ROOT / "src"
+    names = {".".join(path.relative_to(source).with_suffix("").parts) for path in source.rglob("*.py")}
+    modules = sorted(name.removesuffix(".__init__") for name in names if not name.endswith("__main__"))
+    optional = {module for extra in EXTRAS.values() for module in extra} | {*PROVIDERS, "anyio", "httpx2"}
+
+    done = _run(_without(*optional) + IMPORT_ALL, *(name for name in modules if not name.startswith(UNGUARDED)))
+
+    assert done.stderr == ""
+    refused = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    said = re.compile(r"MissingPackage [\w-]+ is not installed: pip install 'toolgate\[[\w-]+\]'")
+    assert {name: words for name, words in refused.items() if not said.fullmatch(words)} == {}
+    assert refused["toolgate.sessions.postgres"].endswith("'toolgate[postgres]'")
+    assert refused["toolgate.adapters.mcp_client.stdio"].endswith("'toolgate[mcp]'")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,11 @@ _LOSES = (
     "cp /dev/null READM?.md",
     "tar cf README.md .",
     "gzip README.md",
+    "TAR_OPTIONS=--remove-files tar cf x.tar README.md",
+    "mkdir -p /tmp/new && cp README.md /tmp/new && cp -rT /tmp/new .",
+    "rsync -a /tmp/new/ .",
+    "python3 -m json.tool /dev/null README.md",
+    "git bundle create README.md HEAD",
 )
 _RUN_BY_OTHERS = (
     "true; jobs -x rm README.md",
@@ -29,6 +34,15 @@ _RUN_BY_OTHERS = (
     "nix develop -c rm README.md",
     "frobnicate --exec='rm README.md'",
     "echo `echo \\`rm README.md\\``",
+    "MAKEFLAGS='--eval=x:;rm README.md' make x",
+    "GIT_ALLOW_PROTOCOL=ext git ls-remote 'ext::sh -c rm% README.md'",
+    "git clone -u 'rm README.md' . out",
+    'export "GIT_EDITOR=rm README.md"',
+    "declare -n x=GIT_EDITOR; x='rm README.md'",
+    "echo 'rm README.md' > a && cp a b && sh b",
+    "echo 'ls' > c && sed -i 's/ls/rm README.md/' c && sh c",
+    "python3 -m timeit -s 'import os' 'os.remove(\"README.md\")'",
+    "go test -exec 'rm README.md'",
 )
 _KEEPS = ("cp README.md /tmp/", "cp README.md new", "echo rm", "grep rm README.md", "cat /etc/passwd", "which rm")
 _LONG = {"directories": "cd a; " * 1500, "wrappers": "timeout -x " * 60 + "1 ls", "commands": "ls; " * 5000}

@@ -1,5 +1,6 @@
 """Making the person's own git run something."""
 
+import toolgate
 from redteam.arena import Arena
 from redteam.attack import VIEWS, Broken, Escaped, attack
 
@@ -24,6 +25,24 @@ async def planted_settings(arena: Arena) -> None:
     await session.bash(f"{_NESTED} git -C sub config core.fsmonitor 'touch {arena.marker}; false'")
     await session.bash("git add sub")
     arena.person_git("status")
+
+
+@attack("Where edits are accepted, file tools make no repository that the person's git obeys.", layers=VIEWS)
+async def accepted_edits(arena: Arena) -> None:
+    arena.repository()
+    session = arena.session(approval_mode=toolgate.ApprovalMode.accept_edits)
+    settings = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n"
+    settings += f'\tfsmonitor = "touch {arena.marker}; false"\n'
+    files = {"config": settings, "objects/x": "", "refs/x": "", "HEAD": "ref: refs/heads/main\n"}
+    for path, content in files.items():
+        await session.call("write_file", path=f"data/{path}", content=content)
+    await session.call("write_file", path=".git/rebase-merge/git-rebase-todo", content=f"exec touch {arena.marker}\n")
+    await session.bash("mkdir -p more/objects more/refs; echo 'ref: refs/heads/main' > more/HEAD")
+    await session.call("write_file", path="more/config", content=settings)
+    for directory in ("data", "more"):
+        arena.person_git("status", directory=arena.root / directory)
+    if (arena.root / ".git/rebase-merge").exists():
+        raise Escaped("a file tool wrote below .git")
 
 
 @attack("Control: git records work without a question.", layers=VIEWS)

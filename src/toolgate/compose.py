@@ -24,11 +24,10 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
 from toolgate.tools.approver import approver_of
-from toolgate.tools.context import ToolContext, checked_policy
-from toolgate.tools.modes import mode_of
+from toolgate.tools.context import ToolContext, checked_policy, checked_settings
+from toolgate.tools.modes import approval_mode_of, mode_of
 from toolgate.userfiles import users_data, users_servers
 from toolgate.workspace import Workspace
-from toolgate.workspace.extra_directories import open_extra
 from toolgate.workspace.skills import Skills
 from toolgate.workspace.unsupported import UnsupportedWorkspace, open_root
 
@@ -66,8 +65,8 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
     approval requests, records and the journal. With `remembers_for_project` the approver may have rules written to the
     user's own policy file. What is wrong with an argument is raised before anything is opened.
     """
-    settings = settings.checked() if settings is not None else Settings.load()
-    mode, approval_mode = mode_of(mode), ApprovalMode(approval_mode)
+    settings = checked_settings(settings) if settings is not None else Settings.load()
+    mode, approval_mode = mode_of(mode), approval_mode_of(approval_mode)
     registry = agent_registry(settings)
     add_tools(registry, tools)
     registry = only_named(registry, only)
@@ -218,7 +217,7 @@ async def assemble(
     `settings=None` reads them. Without a `model` the settings and the environment choose one (`settings_with_model`).
     `tools` are added to the built-in ones and those of the user's MCP servers; with a `registry` there are no others.
     Without a `project` sessions and notes are filed under the path of the root. With `remembers_for_project` a person
-    may have rules written to the user's own policy file: only where whoever answers is that user.
+    may have rules written to the user's own policy file; pass it only if the person who answers is that user.
     """
     from toolgate.models.source import ModelSource
     from toolgate.sessions import Database, SessionManager
@@ -229,7 +228,10 @@ async def assemble(
     async with contextlib.AsyncExitStack() as closing:
         workspace = open_root(settings.workspace.root)
         closing.callback(workspace.close)
-        open_extra(workspace, settings.workspace.extra)
+        if settings.workspace.extra:
+            from toolgate.workspace.extra_directories import open_extra
+
+            open_extra(workspace, settings.workspace.extra)
         database = Database(settings.database.address)
         closing.push_async_callback(database.close)
         await database.migrate()
@@ -346,7 +348,7 @@ async def working(
     tools: Iterable[Tool[Any] | CallableTool] = (),
 ) -> AsyncIterator[Worker]:
     """A worker that runs the turns of these workspaces (name → root), for as long as the block lasts."""
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.distributed.worker import Worker
 
     tools = list(tools)
@@ -362,7 +364,7 @@ async def working(
             next(iter(runtimes.values())).db,
             settings.database.address,
             runtimes,
-            Options.of(settings),
+            ClusterOptions.of(settings),
             approval_timeout=settings.agent.approval_timeout,
         )
         closing.push_async_callback(worker.stop)

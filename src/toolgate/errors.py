@@ -6,8 +6,8 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
     ├── ToolError            a tool's own, expected failure: becomes an error envelope
     ├── PolicyError          a policy that cannot be loaded: start-up stops
     ├── ConfigError          a config file that cannot be used: start-up stops
-    ├── DeclarationError     a tool that declares what it cannot: it is not registered
-    ├── ModeError            a mode that is none: nothing is made
+    ├── DeclarationError     a tool, a rule or a task of a program that cannot be used
+    ├── ModeError            a value is not a mode
     ├── UndoRefused          undoing would destroy somebody else's change
     ├── ModelError           a language model did not answer; says whether a retry may help
     ├── StoreError           the database cannot be used; says what to do about it
@@ -23,6 +23,7 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
         ├── ModeNotEnabled   the operator has not enabled that mode
         ├── ChoiceNotOffered an answer names a choice that the approval request does not offer
         ├── MessageTooLarge  more than a message may hold
+        ├── TooManyPictures  more than the pictures of a session may hold
         └── NoSuchMessage    the session's conversation has no such message of its person
 """
 
@@ -61,14 +62,14 @@ class ConfigError(ToolgateError):
 
 
 class DeclarationError(ToolgateError, TypeError, ValueError):
-    """A tool's name, modes or other declarations cannot be used; it was not registered.
+    """A tool, a rule, a task or another declaration of a program cannot be used. The message says what to write.
 
     It is a `TypeError` and a `ValueError`, because registering raised one or the other before.
     """
 
 
 class ModeError(ToolgateError, TypeError, ValueError):
-    """A value is no mode. It is a `TypeError` and a `ValueError`, because different places raised one or the other."""
+    """A value is not a mode. It is a `TypeError` and a `ValueError`, because both were raised in different places."""
 
 
 class UndoRefused(ToolgateError):
@@ -162,6 +163,10 @@ class ModeNotEnabled(SessionError):
 
 class MessageTooLarge(SessionError):
     """A message holds more than 1 MiB."""
+
+
+class TooManyPictures(SessionError):
+    """The pictures of a session take more room than one session may have."""
 
 
 class NoSuchMessage(SessionError):

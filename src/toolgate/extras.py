@@ -31,11 +31,14 @@ _PACKAGES = {
     "PIL": "pillow",
 }
 """Packages whose name differs from the module's in more than an underscore."""
+_COMES_WITH = {"anyio": "mcp", "httpx2": "mcp"}
+"""Modules that are imported here and come with a package of an extra, by the module that they come with."""
 
 
 def missing_package(error: ModuleNotFoundError) -> MissingPackage | None:
     """Return the error that says what to install; None if the module belongs to no extra."""
     module = (error.name or "").partition(".")[0]
+    module = _COMES_WITH.get(module, module)
     extra = next((extra for extra, modules in EXTRAS.items() if module in modules), None)
     if isinstance(error, MissingPackage) or extra is None:
         return None

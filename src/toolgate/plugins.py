@@ -13,8 +13,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from toolgate.errors import ConfigError
 from toolgate.runtime.registry import ToolRegistry
@@ -29,8 +28,7 @@ GROUP = "toolgate.tools"
 _EXAMPLE = "for example shop.tools:TOOLS"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSource:
+class ToolSource(NamedTuple):
     """Tools, and where they come from."""
 
     origin: str
@@ -39,7 +37,7 @@ class ToolSource:
 
 
 def load_tools(named: Sequence[str] = (), *, installed: bool = True) -> list[ToolSource]:
-    """Import the tools of installed packages and those that are named. Raises `ConfigError` for what is none.
+    """Import the tools of installed packages and those that are named. Raises `ConfigError` for what is not a tool.
 
     The modes of a tool decide as ever: one that declares none is neither shown nor run.
     """

@@ -92,6 +92,8 @@ class ScriptedModel:
 
     def __init__(self, turns: Iterable[str | Sequence[object]], *, vision: bool = False) -> None:
         """`vision`: whether it is sent pictures."""
+        if isinstance(turns, str):
+            raise TypeError(f"turns must be a list of turns, not text: write ScriptedModel([{turns!r:.80}])")
         self.requests: list[ModelRequest] = []
         self.vision = vision
         self._turns = iter([[turn] if isinstance(turn, str) else list(turn) for turn in turns])

@@ -1,5 +1,6 @@
 """What a person has allowed for a session is known where the session is resumed, and nothing else is."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from tests.agent.kit import OPEN, Stage, call, settings_of
 from tests.kit import PathParams, ProbeTool
 from toolgate import ApprovalRequest, Plan, ToolContext, Workspace, builtin_registry
 from toolgate.agent import AgentLoop
+from toolgate.agent.approvals import DurableApprover
 from toolgate.protocol.approval import Approval
-from toolgate.sessions import Database, SessionManager
+from toolgate.sessions import AskedApproval, Database, InMemorySessions, SessionManager
 from toolgate.testing import AutoApprover, ScriptedModel
 
 REMOVE = {"command": "rm -f x"}
@@ -189,3 +191,36 @@ async def test_the_fingerprint_in_the_store_is_the_one_that_is_remembered(tmp_pa
     assert policy.fingerprint("t", {"a": 1}, None) != policy.fingerprint("t", {"a": 1}, asks)
     assert (await stage.sessions.stored_handoff(stage.id)).allowed == (row.fingerprint,)
     await stage.close()
+
+
+class AnswersLate(InMemorySessions):
+    """A store that has committed a request before the caller gets it, as a thread or a server does."""
+
+    def __init__(self) -> None:
+        super().__init__(OPEN)
+        self.stored = asyncio.Event()
+        self.answer = asyncio.Event()
+
+    async def ask(self, *args: Any, **options: Any) -> AskedApproval:
+        asked = await super().ask(*args, **options)
+        self.stored.set()
+        await self.answer.wait()
+        return asked
+
+
+async def test_a_request_that_is_being_stored_when_the_call_is_cancelled_is_withdrawn() -> None:
+    sessions = AnswersLate()
+    lease = await sessions.try_claim((await sessions.create("coding")).id)
+    assert lease is not None
+    turn = await sessions.start_turn(lease, "go")
+    approver = DurableApprover(sessions, lease, turn.id, timeout=None)
+    request = ApprovalRequest(id="q1", call_id="c1", tool_name="Bash", summary="s", detail="", fingerprint="f")
+    asking = asyncio.create_task(approver.decide(request))
+    await sessions.stored.wait()
+    asking.cancel()
+    sessions.answer.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    (row,) = await sessions.approvals(lease.session_id)
+    assert (row.state, row.message) == ("denied", "withdrawn: the call was cancelled")
+    await sessions.aclose()

@@ -12,6 +12,7 @@ from toolgate import Approval, ApprovalMode, ApprovalRequest, ToolDenied, Worksp
 from toolgate.agent import AgentEvent, ToolResultInfo
 from toolgate.agent.approvals import RemoteApprover
 from toolgate.runtime.builtin import agent_registry
+from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
 
 
@@ -133,7 +134,7 @@ async def test_a_choice_that_was_not_offered_is_a_no(tmp_path: Path) -> None:
 
 async def asked(stage: Stage, number: int = 1) -> list[str]:
     """The ids of the open questions, once there are so many."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(found := await stage.sessions.pending_approvals(stage.id)) < number:
             await asyncio.sleep(0.005)
     return [row.id for row in found]
@@ -172,6 +173,22 @@ async def test_what_is_approved_after_a_switch_to_plan_does_not_run(tmp_path: Pa
     assert codes(await turn) == [denied if switched else None]
     files = [(path.name, path.read_text()) for path in tmp_path.glob("*.txt")]
     assert (files == [("a.txt", "one\n")]) is switched
+    await stage.close()
+
+
+@pytest.mark.parametrize("decision", ["ask", "deny"])
+async def test_a_rule_that_is_written_while_the_question_is_open_denies_the_call(tmp_path: Path, decision: str) -> None:
+    file, root = tmp_path / "policy.toml", tmp_path / "root"
+    file.write_text("")
+    root.mkdir()
+    stage = await stage_of(root, [[write("src/a.txt")], "Done."], RemoteApprover(), settings=Settings(policy_file=file))
+    turn = asyncio.create_task(stage.say())
+    (request_id,) = await asked(stage)
+    rule = f'[[rule]]\ntool = "write_file"\nargs = {{ path = "src/**" }}\ndecision = "{decision}"\n'
+    file.write_text(rule)
+    assert await stage.sessions.decide(request_id, Approval(allowed=True))
+    assert codes(await turn) == ["APPROVAL_DENIED" if decision == "deny" else None]
+    assert (root / "src/a.txt").exists() is (decision == "ask")
     await stage.close()
 
 

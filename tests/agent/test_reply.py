@@ -135,7 +135,7 @@ async def test_a_reader_that_is_far_behind_gets_the_text_in_fewer_pieces() -> No
 async def test_bytes_that_are_not_utf8_are_tried_again(provider: Provider) -> None:
     provider.answers.append([b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: \xff\xfe\xff\n\n"])
     provider.streams(chunk(content="Hello"), chunk("stop"), DONE)
-    model = OpenAIModel("m1", api_key="k", base_url=provider.url, timeout=5)
+    model = OpenAIModel("m1", api_key="k", base_url=provider.url, timeout=60)
     stage = await Stage.set(model)
     events = await stage.say()
     await model.aclose()
@@ -145,7 +145,7 @@ async def test_bytes_that_are_not_utf8_are_tried_again(provider: Provider) -> No
 
 async def test_bytes_that_are_not_utf8_after_shown_text_end_the_turn_and_the_text_is_kept(provider: Provider) -> None:
     provider.streams(chunk(content="Hel"), 'data: "\udcff"\n\n')
-    model = OpenAIModel("m1", api_key="k", base_url=provider.url, timeout=5)
+    model = OpenAIModel("m1", api_key="k", base_url=provider.url, timeout=60)
     stage = await Stage.set(model)
     events = await stage.say()
     await model.aclose()

@@ -104,7 +104,7 @@ async def test_a_turn_that_is_cancelled_while_its_hook_runs_ends(tmp_path: Path)
     on = await stage(tmp_path, {"turn_start": ["echo > began; sleep 60"]})
     assert isinstance(on.model, ScriptedModel)
     turn = asyncio.ensure_future(on.say())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (tmp_path / "root" / "began").exists():
             await asyncio.sleep(0.01)
         await on.loop.cancel(on.id)

@@ -85,7 +85,7 @@ async def test_a_database_that_was_cut_ends_the_turn_and_is_refused_from_then_on
 async def test_a_locked_database_ends_the_turn_and_the_next_one_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "WRITE_PATIENCE", 0.2)
+    monkeypatch.setattr(connections, "WRITE_TIMEOUT", 0.2)
     held: list[sqlite3.Connection] = []
 
     def lock(path: Path) -> None:
@@ -184,7 +184,7 @@ def json_event(reason: str | None = None, **delta: Any) -> bytes:
 async def test_a_model_server_that_misbehaves_ends_the_turn_and_the_next_one_works(
     provider: Provider, server: Callable[[Provider], Iterator[bytes | float]], end: str
 ) -> None:
-    model = OpenAIModel("m1", api_key="k", base_url=provider.url, timeout=1)
+    model = OpenAIModel("m1", api_key="k", base_url=provider.url, timeout=2 if server is _hang else 60)
     stage = await Stage.set(model, agent={"retries": 1})
     provider.answers += [server(provider) for _ in range(1 if end == "done" else 2)]
     last = (await asyncio.wait_for(stage.say(), 60))[-1]

@@ -1,6 +1,7 @@
 """A benchmark whose answer is wrong fails instead of printing a time."""
 
 import ast
+import asyncio
 import importlib
 import inspect
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from benchmarks import (
     bench_analysis,
     bench_dispatch,
     bench_edit,
+    bench_gateway,
     bench_handle,
     bench_import,
     bench_mcp,
@@ -104,6 +106,35 @@ async def test_no_time_for_a_call_that_must_be_refused_and_is_not(case: str) -> 
 
     with pytest.raises(AssertionError):
         await bench_dispatch.DISPATCH.measure(adds, case)
+
+
+class Client:
+    """A client of a gateway that answers every request with the same frame."""
+
+    def __init__(self, frame: bytes) -> None:
+        self._frame = frame
+
+    def on_frame(self, frame: bytes) -> None:
+        """Nobody listens yet."""
+
+    def send(self, payload: bytes) -> None:
+        asyncio.get_running_loop().call_soon(self.on_frame, self._frame)
+
+
+async def test_no_rate_for_requests_that_a_gateway_refuses() -> None:
+    clients: list[Any] = [Client(b'{"type":"error"}')]
+
+    with pytest.raises(AssertionError):
+        await bench_gateway._ping_pong(clients, b"{}", bench_gateway.RESPONSE, 0.01)
+
+
+async def test_no_latency_for_requests_that_a_gateway_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_gateway, "SECONDS", 0.7)
+    refused: Any = Client(b'{"type":"error"}')
+    served: Any = Client(bench_gateway.RESPONSE)
+
+    with pytest.raises(AssertionError):
+        await bench_gateway._latency_under_load([served], refused, b"{}", bench_gateway.RESPONSE)
 
 
 def test_a_failed_answer_is_a_failed_cell() -> None:

@@ -20,8 +20,9 @@ from toolgate.models import ModelClient, OfflineModel
 from toolgate.settings import Settings
 
 SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
-PATIENCE = 20_000
+PATIENCE = 60_000
 """Milliseconds that a busy machine may need for anything."""
+expect.set_options(timeout=PATIENCE)
 TOKEN = "the-token-of-the-browser-tests"
 
 
@@ -155,7 +156,7 @@ class Person:
     async def begin(self, mode: str | None = None) -> None:
         """Go to the start page and choose a mode. The session begins with its first message."""
         await self.page.get_by_role("button", name="New session").click()
-        await expect(self.page.locator("tg-empty")).to_be_visible(timeout=PATIENCE)
+        await expect(self.page.locator("tg-empty")).to_be_visible()
         if mode is not None:
             await self.page.locator(f".mode-choice [value={mode}] + span").click()
 
@@ -177,7 +178,7 @@ class Person:
     async def ended(self, tool: str, state: str) -> Any:
         """The last card of a tool, once it is in a state."""
         card = self.card(tool)
-        await expect(card).to_have_attribute("data-state", state, timeout=PATIENCE)
+        await expect(card).to_have_attribute("data-state", state)
         return card
 
     def said(self, text: str) -> Any:
@@ -186,16 +187,20 @@ class Person:
 
     async def idle(self) -> None:
         """Wait until no turn runs."""
-        await expect(self.page.get_by_role("button", name="Stop", exact=True)).to_be_hidden(timeout=PATIENCE)
+        await expect(self.page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
 
-    async def asked(self) -> Any:
-        """The question, once keys count: it takes the focus unless somebody is writing, or another dialog is open."""
+    async def asked(self, sentence: str | None = None) -> Any:
+        """Wait for the question and for its focus. It takes the focus unless the user is writing or a dialog is open.
+
+        The `sentence` tells it from the question before, which stays until the gateway has taken its answer.
+        """
         dialog = self.page.locator("section.approval")
-        await expect(dialog).to_have_attribute("data-armed", "true", timeout=PATIENCE)
+        if sentence is not None:
+            await expect(dialog.get_by_role("heading")).to_have_text(sentence)
+        await expect(dialog).to_have_attribute("data-armed", "true")
         await self.page.wait_for_function(
             """() => document.querySelector("section.approval:focus-within, dialog[open]")
-                || document.activeElement.value""",
-            timeout=PATIENCE,
+                || document.activeElement.value"""
         )
         return dialog
 
@@ -219,7 +224,7 @@ async def arrive(
     """Open the page; with `link`, sign in by the printed address."""
     person = Person(await context.new_page())
     await person.page.goto(gateway.link() if link else gateway.address)
-    await expect(person.page.locator(".link")).to_have_text(connected, timeout=PATIENCE)
+    await expect(person.page.locator(".link")).to_have_text(connected)
     return person
 
 

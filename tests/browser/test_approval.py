@@ -41,7 +41,7 @@ async def test_a_allows_and_the_difference_is_coloured(context: BrowserContext, 
     await person.ended("edit_file", "success")
     await expect(dialog).to_have_count(0)
     assert file.read_text() == "new line\n--- not a header\n"
-    await expect(person.page).to_have_title(re.compile(r"^edit_file .* · Toolgate$"), timeout=PATIENCE)
+    await expect(person.page).to_have_title(re.compile(r"^edit_file .* · Toolgate$"))
     assert person.problems == []
 
 
@@ -84,10 +84,10 @@ async def test_always_shows_the_rule_first_and_asks_no_more(
     await person.page.keyboard.press("w")
     await expect(dialog.get_by_role("button", name="Allow always")).to_be_focused()
     await person.page.keyboard.press("Enter")
-    await expect(person.said("Once.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Once.")).to_be_visible()
     await person.idle()
     await person.say("Again.")
-    await expect(person.said("Twice.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Twice.")).to_be_visible()
     await expect(person.page.locator("tg-card[data-state=success]")).to_have_count(2)
 
 
@@ -124,7 +124,7 @@ async def test_answered_elsewhere_it_goes_away(context: BrowserContext, gateway:
     await two.page.keyboard.press("d")
     await two.page.keyboard.type("not today")
     await two.page.keyboard.press("Enter")
-    await expect(dialog).to_have_count(0, timeout=PATIENCE)
+    await expect(dialog).to_have_count(0)
     await expect(one.card("Bash")).to_contain_text("not today")
     assert (one.problems, two.problems) == ([], [])
 
@@ -138,7 +138,7 @@ async def test_stopping_withdraws_the_question(context: BrowserContext, gateway:
     await person.page.get_by_role("button", name="Stop", exact=True).click()
     await person.ended("Bash", "cancelled")
     await expect(dialog).to_have_count(0)
-    await expect(person.page).to_have_title("Bash rm -f x.tmp · Toolgate", timeout=PATIENCE)
+    await expect(person.page).to_have_title("Bash rm -f x.tmp · Toolgate")
     await expect(person.card("Bash").get_by_role("button", name="Review")).to_have_count(0)
 
 
@@ -146,8 +146,8 @@ async def test_the_deadline_denies(context: BrowserContext, gateway_with: Callab
     person = await arrive(context, gateway_with(approval_timeout=2.0))
     await person.begin("coding")
     await person.say("Bash rm -f x.tmp")
-    await expect(person.page.get_by_role("timer").first).to_be_visible(timeout=PATIENCE)
     card = await person.ended("Bash", "denied")
+    await expect(person.page.get_by_role("log")).to_contain_text("Permission needed: Run: rm -f x.tmp")
     await expect(card).to_contain_text("in time")
     await expect(person.page.locator("section.approval")).to_have_count(0)
 
@@ -167,7 +167,7 @@ async def test_whoever_is_typing_is_not_interrupted(
         if await person.card("Bash").count():
             break
     await person.page.keyboard.type("ad")
-    await expect(person.card("Bash")).to_have_attribute("data-state", "waiting", timeout=PATIENCE)
+    await expect(person.card("Bash")).to_have_attribute("data-state", "waiting")
     question = await person.asked()
     assert (await field.input_value()).endswith("ad")
     await person.page.keyboard.type("a")  # the field keeps its keys for as long as there is text in it
@@ -189,12 +189,12 @@ async def test_a_sub_agent_asks_under_its_name(context: BrowserContext, gateway_
     dialog = await person.asked()
     await expect(dialog).to_contain_text("Sub-agent general asks")
     inner = person.page.locator("tg-card tg-card")
-    await expect(inner).to_have_attribute("data-state", "waiting", timeout=PATIENCE)
+    await expect(inner).to_have_attribute("data-state", "waiting")
     await person.page.keyboard.press("Escape")
     await inner.get_by_role("button", name="Review").click()
     await person.asked()
     await person.page.keyboard.press("a")
-    await expect(inner).to_have_attribute("data-state", "success", timeout=PATIENCE)
+    await expect(inner).to_have_attribute("data-state", "success")
     await person.idle()
     await person.picture("sub-agent-asks")
     assert person.problems == []
@@ -226,26 +226,23 @@ async def test_a_key_that_comes_with_the_question_answers_nothing(context: Brows
 async def test_a_question_is_answered_with_a_number_or_a_text(
     context: BrowserContext, gateway_with: Callable[..., Gateway]
 ) -> None:
-    def ask(number: int) -> ToolCall:
-        arguments = json.dumps({"question": "Which database?", "options": ["SQLite", "PostgreSQL"]})
-        return ToolCall(id=f"q{number}", name="ask_user", arguments=arguments)
+    def ask(question: str) -> ToolCall:
+        arguments = json.dumps({"question": question, "options": ["SQLite", "PostgreSQL"]})
+        return ToolCall(id=question, name="ask_user", arguments=arguments)
 
-    model = ScriptedModel([[ask(1)], [ask(2)], [ask(3)], "Thanks."])
+    model = ScriptedModel([[ask("Which database?")], [ask("Which cache?")], [ask("Which queue?")], "Thanks."])
     person = await arrive(context, gateway_with(model))
     await person.begin("coding")
     await person.say("Choose.")
-    dialog = await person.asked()
-    await expect(dialog.get_by_role("heading")).to_have_text("Which database?")
+    dialog = await person.asked("Which database?")
     await expect(dialog).to_contain_text("The model asks")
     await person.page.keyboard.press("a")  # nothing to allow
     await person.picture("approval-question")
     await person.page.keyboard.press("2")
-    await expect(person.card("ask_user").first).to_contain_text("PostgreSQL", timeout=PATIENCE)
-    dialog = await person.asked()
+    dialog = await person.asked("Which cache?")
     await dialog.get_by_label("Your answer").fill("DuckDB, number 2")
     await person.page.keyboard.press("Enter")
-    await expect(person.page.locator("section.approval[data-armed=false]")).to_have_count(1, timeout=PATIENCE)
-    dialog = await person.asked()
+    await person.asked("Which queue?")
     await person.page.keyboard.press("d")
     await person.page.keyboard.type("you choose")
     await person.page.keyboard.press("Enter")
@@ -283,7 +280,7 @@ async def test_a_plan_is_edited_and_accepted_into_the_mode_that_the_person_picks
     await dialog.get_by_label("The plan").fill("1. Write `a.txt` at once")
     await dialog.get_by_label("How to go on").select_option("accept_edits")
     await dialog.get_by_role("button", name="Accept the plan").click()
-    await expect(person.said("Written.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Written.")).to_be_visible()
     assert (gateway.root / "a.txt").read_text() == "done\n"  # without another question
     assert "1. Write `a.txt` at once" in model.requests[1].messages[-1]["content"]
     await expect(page.get_by_role("button", name="Approval: Accept edits")).to_be_visible()
@@ -299,7 +296,7 @@ async def test_two_browsers_that_switch_the_approval_mode_show_the_last_switch(
         await first.say("current_time")
         await first.idle()
         await second.page.goto(await first.began())
-        await expect(second.card("current_time")).to_have_count(1, timeout=PATIENCE)
+        await expect(second.card("current_time")).to_have_count(1)
         modes = [(first, "Plan first"), (second, "Accept edits")]
         for person, _ in modes:
             await person.page.get_by_role("button", name="Approval:").click()
@@ -312,8 +309,7 @@ async def test_two_browsers_that_switch_the_approval_mode_show_the_last_switch(
                 session = first.page.url.rpartition("/")[2]
                 answer = await first.page.evaluate(MODE_OF, [gateway.token, session])
                 stored = answer["approval_mode"]
-                if now == {stored}:
+                if now == {stored} and stored in ("plan", "accept_edits"):
                     break
                 await asyncio.sleep(0.05)
-        assert stored in ("plan", "accept_edits")
         assert first.problems == second.problems == []

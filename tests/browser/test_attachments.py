@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.async_api import BrowserContext, FilePayload, Page, expect
 
-from tests.browser.kit import PATIENCE, Gateway, Hold, arrive
+from tests.browser.kit import Gateway, Hold, arrive
 from tests.browser.test_composer import DROP
 from tests.support.pictures import png
 from toolgate import ToolCall
@@ -40,7 +40,6 @@ async def loaded(page: Page, count: int) -> None:
           return all.length === count && all.every(one => one.naturalWidth > 0);
         }""",
         arg=count,
-        timeout=PATIENCE,
     )
 
 
@@ -61,12 +60,12 @@ async def test_pictures_are_pasted_dropped_and_picked(
     await page.evaluate(DROP, ["dropped.png", "image/png", RED])
     file = FilePayload(name="picked.png", mimeType="image/png", buffer=png(30, 90))
     await page.locator("input[type=file]").set_input_files([file])
-    await expect(attached(page)).to_have_text(["pasted.png", "dropped.png", "picked.png"], timeout=PATIENCE)
+    await expect(attached(page)).to_have_text(["pasted.png", "dropped.png", "picked.png"])
     await person.picture("attached")
     await attached(page).nth(1).get_by_role("button", name="Remove dropped.png").click()
     await expect(attached(page)).to_have_count(2)
     await person.say("What is this?")
-    await expect(person.said("Three red boxes.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Three red boxes.")).to_be_visible()
     await loaded(page, 2)
     await expect(attached(page)).to_have_count(0)
     await page.reload()
@@ -76,7 +75,7 @@ async def test_pictures_are_pasted_dropped_and_picked(
     await expect(page.locator(".user .picture").first).to_have_attribute("aria-expanded", "true")
     await page.locator(".user").hover()
     await page.get_by_role("button", name="Retry").click()
-    await expect(person.said("Still red.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Still red.")).to_be_visible()
     assert shown(model) == [("What is this?", ["pasted.png", "picked.png"])] * 2
     assert person.problems == []
 
@@ -88,23 +87,23 @@ async def test_a_draft_keeps_its_pictures_and_a_picture_needs_no_words(
     person = await arrive(context, gateway_with(model))
     page = person.page
     await page.evaluate(PASTE, ["draft.png", "image/png", RED])
-    await expect(attached(page)).to_have_text(["draft.png"], timeout=PATIENCE)
-    await expect(page.locator("ul.attached")).not_to_have_attribute("aria-busy", "true", timeout=PATIENCE)
+    await expect(attached(page)).to_have_text(["draft.png"])
+    await expect(page.locator("ul.attached")).not_to_have_attribute("aria-busy", "true")
     await page.reload()
-    await expect(attached(page)).to_have_text(["draft.png"], timeout=PATIENCE)
+    await expect(attached(page)).to_have_text(["draft.png"])
     await page.get_by_role("button", name="Send", exact=True).click()
-    await expect(person.said("Red.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Red.")).to_be_visible()
     await person.idle()
     await page.reload()
     await loaded(page, 1)
     await expect(attached(page)).to_have_count(0)
-    await expect(page.get_by_role("heading", name="draft.png")).to_be_visible(timeout=PATIENCE)
+    await expect(page.get_by_role("heading", name="draft.png")).to_be_visible()
     await page.locator(".user").hover()
     await page.locator(".user").get_by_role("button", name="Rewind").click()
     await page.get_by_role("menuitem", name="Go back, keep the files").click()
-    await expect(attached(page)).to_have_text(["draft.png"], timeout=PATIENCE)
+    await expect(attached(page)).to_have_text(["draft.png"])
     await person.say("Look again")
-    await expect(person.said("Again.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Again.")).to_be_visible()
     assert shown(model) == [("", ["draft.png"]), ("Look again", ["draft.png"])]
     assert person.problems == []
 
@@ -118,17 +117,17 @@ async def test_a_picture_waits_with_its_message_and_is_taken_back_with_it(
     page = person.page
     await person.begin()
     await person.say("first")
-    await expect(page.locator("tg-working")).to_contain_text("Thinking", timeout=PATIENCE)
+    await expect(page.locator("tg-working")).to_contain_text("Thinking")
     for name in ("second", "third"):
         await page.evaluate(PASTE, [f"{name}.png", "image/png", RED])
-        await expect(attached(page)).to_have_count(1, timeout=PATIENCE)
+        await expect(attached(page)).to_have_count(1)
         await person.say(name)
     chips = page.get_by_role("list", name="Messages that wait").get_by_role("listitem")
     await expect(chips).to_have_text(["second ▣ second.png", "third ▣ third.png"])
     await chips.nth(1).get_by_role("button", name="Take back").click()
     await expect(attached(page)).to_have_text(["third.png"])
     hold.release()
-    await expect(person.said("Two.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Two.")).to_be_visible()
     assert shown(model) == [("first", []), ("second", ["second.png"])]
     await expect(page.get_by_role("textbox", name="Message")).to_have_value("third")
     assert person.problems == []
@@ -143,9 +142,9 @@ async def test_what_cannot_be_attached_is_refused_in_a_sentence_and_nothing_is_l
     await field.fill("half a thought")
     toast = page.locator(".toast")
     await page.evaluate(DROP, ["a.png", "image/png", RED[:40]])
-    await expect(toast).to_contain_text("a.png is broken, or no picture.", timeout=PATIENCE)
+    await expect(toast).to_contain_text("a.png is broken, or no picture.")
     await page.evaluate(DROP, ["a.bmp", "image/bmp", [66, 77, 1, 2]])
-    await expect(toast).to_contain_text("a.bmp is a kind of picture that models do not take", timeout=PATIENCE)
+    await expect(toast).to_contain_text("a.bmp is a kind of picture that models do not take")
     await page.evaluate(
         """() => {
           const data = new DataTransfer();
@@ -154,9 +153,9 @@ async def test_what_cannot_be_attached_is_refused_in_a_sentence_and_nothing_is_l
           document.getElementById("main").dispatchEvent(drop);
         }"""
     )
-    await expect(toast).to_contain_text("huge.png has 21 MB; pictures are taken up to 20 MB.", timeout=PATIENCE)
+    await expect(toast).to_contain_text("huge.png has 21 MB; pictures are taken up to 20 MB.")
     await page.evaluate(DROP_FOLDER)
-    await expect(toast).to_contain_text("src is a folder. Add its files, or name its path.", timeout=PATIENCE)
+    await expect(toast).to_contain_text("src is a folder. Add its files, or name its path.")
     await expect(attached(page)).to_have_count(0)
     await expect(field).to_have_value("half a thought")
     assert person.problems == []
@@ -169,14 +168,14 @@ async def test_a_picture_that_the_gateway_refuses_comes_back_with_its_words(
     page = person.page
     await person.begin()
     await person.say("hello")
-    await expect(person.said("Hello.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Hello.")).to_be_visible()
     await person.idle()
     await page.evaluate(PASTE, ["odd.png", "image/png", RED])
-    await expect(attached(page)).to_have_count(1, timeout=PATIENCE)
+    await expect(attached(page)).to_have_count(1)
     answer = '{"error": "\'odd.png\' begins like a PNG picture but is broken."}'
     await page.route("**/pictures?*", lambda route: route.fulfill(status=422, body=answer))
     await person.say("look at this")
-    await expect(page.locator(".banner")).to_contain_text("odd.png' begins like a PNG", timeout=PATIENCE)
+    await expect(page.locator(".banner")).to_contain_text("odd.png' begins like a PNG")
     await expect(attached(page)).to_have_text(["odd.png"])
     await expect(page.get_by_role("textbox", name="Message")).to_have_value("look at this")
     await expect(page.locator(".user p")).to_have_text(["hello"])
@@ -189,7 +188,7 @@ async def test_a_picture_of_a_result_is_shown(context: BrowserContext, gateway_w
     person = await arrive(context, gateway)
     await person.begin("coding")
     await person.say("look")
-    await expect(person.said("Red.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Red.")).to_be_visible()
     await person.page.locator("tg-group summary, tg-group button").first.click()
     card = person.page.locator("tg-card").first
     if await card.locator(".picture").count() == 0 or not await card.locator(".picture").is_visible():

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, Hold, Person, arrive, becomes, script, window
+from tests.browser.kit import Gateway, Hold, Person, arrive, becomes, script, window
 from toolgate.errors import ModelError
 from toolgate.testing import ScriptedModel
 
@@ -64,12 +64,12 @@ async def test_the_start_page_suggests_what_the_project_offers(
     await page.get_by_text("Chat only").click()
     await expect(suggestions.filter(has_text="Cart: round totals once")).to_have_count(0)
     await page.reload()
-    await expect(page.get_by_role("radio", name="Chat only")).to_be_checked(timeout=PATIENCE)  # the page remembers it
+    await expect(page.get_by_role("radio", name="Chat only")).to_be_checked()  # the page remembers it
     await page.get_by_text("Work on files").click()
     await suggestions.filter(has_text="Cart: round totals once").click()
     await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     await page.keyboard.press("Enter")
-    await expect(person.said("It rounds totals.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("It rounds totals.")).to_be_visible()
     await expect(page.locator(".place").get_by_role("button", name="Mode: Work on files")).to_be_visible()
     assert person.problems == []
 
@@ -82,7 +82,7 @@ async def test_every_suggestion_for_the_offline_model_works(context: BrowserCont
             await person.begin(mode)
             await person.page.get_by_role("list", name="Suggestions").get_by_role("button").nth(number).click()
             await person.page.keyboard.press("Enter")
-            await expect(person.page.locator("tg-card")).to_have_attribute("data-state", "success", timeout=PATIENCE)
+            await expect(person.page.locator("tg-card")).to_have_attribute("data-state", "success")
             await person.idle()
     assert person.problems == []
 
@@ -96,12 +96,12 @@ async def test_a_failure_says_the_cause_and_tries_again(
     await person.begin("chat_safe")
     await person.say("Hello")
     notice = page.locator("tg-transcript .failure")
-    await expect(notice.locator("strong")).to_contain_text("refused the key", timeout=PATIENCE)
+    await expect(notice.locator("strong")).to_contain_text("refused the key")
     await expect(notice.get_by_role("button", name="Change model")).to_be_visible()
     assert await page.evaluate(CONTRAST) == []
     await person.picture("failure")
     await notice.get_by_role("button", name="Try again").click()
-    await expect(person.said("Now it works.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Now it works.")).to_be_visible()
     await person.idle()
     assert person.problems == []
 
@@ -110,14 +110,14 @@ async def test_a_lost_connection_can_be_tried_at_once(context: BrowserContext, g
     person = await arrive(context, gateway)
     gateway.stop()
     banner = person.page.locator("tg-banner")
-    await expect(banner.locator("strong")).to_have_text("The connection is lost.", timeout=PATIENCE)
+    await expect(banner.locator("strong")).to_have_text("The connection is lost.")
     gateway.start()
     # The page may have come back by itself already; both are fine.
     await banner.evaluate(
         """(banner) => [...banner.querySelectorAll("button")]
             .find((button) => button.textContent.includes("Reconnect now"))?.click()"""
     )
-    await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    await expect(person.page.locator(".link")).to_have_text("Connected")
     await expect(banner).to_be_hidden()
 
 
@@ -153,8 +153,8 @@ async def _told(person: Person, hold: Hold) -> None:
     await item.click()
     await expect(page.locator(".toast")).to_contain_text("You are notified")
     await person.say("Think")
-    await expect(person.said("Working")).to_be_visible(timeout=PATIENCE)
-    await expect(page).to_have_title("● Think · Toolgate", timeout=PATIENCE)
+    await expect(person.said("Working")).to_be_visible()
+    await expect(page).to_have_title("● Think · Toolgate")
     await page.evaluate("window.away = true")
     hold.release()
     await becomes(lambda: page.evaluate("window.told.join()"), "Think is done")

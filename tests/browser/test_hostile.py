@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, Person, arrive
+from tests.browser.kit import Gateway, Person, arrive
 from toolgate import ToolCall
 from toolgate.testing import ScriptedModel
 
@@ -118,7 +118,7 @@ async def test_g14_hostile_names_arguments_and_questions_are_text(
     await person.page.keyboard.press("w")
     await expect(dialog.get_by_label("The rule")).to_contain_text("<script>")
     await person.page.keyboard.press("Enter")
-    await expect(dialog.get_by_role("heading")).to_contain_text("x.html", timeout=PATIENCE)
+    await expect(dialog.get_by_role("heading")).to_contain_text("x.html")
     await person.asked()
     await person.picture("hostile-question")
     await person.page.keyboard.press("a")
@@ -133,7 +133,7 @@ async def test_g14_text_that_hides_reorders_or_floods(context: BrowserContext, g
     await person.begin("coding")
     await person.say("Bash cat bad.txt")
     card = person.card("Bash")
-    await expect(card).to_contain_text("red a⟨U+202E⟩b⟨U+2066⟩c end", timeout=PATIENCE)
+    await expect(card).to_contain_text("red a⟨U+202E⟩b⟨U+2066⟩c end")
     await person.idle()
     shown = await card.locator(".live").inner_text()
     assert len(shown) < 60_000

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.kit import PATIENCE, Gateway, arrive, window
+from tests.browser.kit import Gateway, arrive, window
 from toolgate.language.table import table
 
 SHOWN = """() => {
@@ -35,7 +35,7 @@ async def test_the_page_is_chinese_for_a_browser_that_asks_for_it(chinese: Brows
     person = await arrive(chinese, gateway, connected="已连接")
     page = person.page
     assert await page.evaluate("document.documentElement.lang") == "zh-CN"
-    await expect(page.get_by_role("button", name="新会话")).to_be_enabled(timeout=PATIENCE)
+    await expect(page.get_by_role("button", name="新会话")).to_be_enabled()
     await expect(page.locator("tg-empty h2")).to_have_text("我们在 project 中做什么？")
     await expect(page.locator(".link")).to_have_text("已连接")
     assert await in_english(page) == []
@@ -83,7 +83,7 @@ async def test_why_a_command_asks_is_chinese(chinese: BrowserContext, gateway: G
 
 async def test_no_table_is_loaded_for_an_english_page(context: BrowserContext, gateway: Gateway) -> None:
     person = await arrive(context, gateway)
-    await expect(person.page.get_by_role("button", name="New session")).to_be_enabled(timeout=PATIENCE)
+    await expect(person.page.get_by_role("button", name="New session")).to_be_enabled()
     assert await person.page.evaluate("document.documentElement.lang") == "en"
     assert [url for url in person.requests if "zh-CN" in url] == []
 
@@ -92,7 +92,7 @@ async def test_a_page_that_cannot_load_its_table_works_in_english(chinese: Brows
     await chinese.route("**/zh-CN.js", lambda route: route.abort())
     person = await arrive(chinese, gateway)
     await person.page.locator(".mode-choice [value=coding] + span").click()
-    await expect(person.page.get_by_text("Work on files").first).to_be_visible(timeout=PATIENCE)
+    await expect(person.page.get_by_text("Work on files").first).to_be_visible()
 
 
 @pytest.mark.parametrize(("setting", "title"), [("zh-CN", "我们在 project 中做什么？"), ("en", None)])
@@ -102,6 +102,4 @@ async def test_the_setting_counts_more_than_the_browser(
     gateway = gateway_with(language=setting)
     async with window(browser, locale="en-US" if title else "zh-CN") as context:
         page = (await arrive(context, gateway, connected="已连接" if title else "Connected")).page
-        await expect(page.locator("tg-empty h2")).to_have_text(
-            title or "What are we working on in project?", timeout=PATIENCE
-        )
+        await expect(page.locator("tg-empty h2")).to_have_text(title or "What are we working on in project?")

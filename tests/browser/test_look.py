@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, arrive, script, window
+from tests.browser.kit import Gateway, arrive, script, window
 from toolgate import ToolCall
 from toolgate.testing import ScriptedModel
 
@@ -45,7 +45,7 @@ def _rich() -> ScriptedModel:
 async def _full_page(person: Any) -> None:
     await person.begin("coding")
     await person.say("Show everything.")
-    await expect(person.said("Ready.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Ready.")).to_be_visible()
     await person.idle()
 
 
@@ -229,7 +229,7 @@ async def test_nothing_jumps_while_the_page_appears(context: BrowserContext, gat
     client = await context.new_cdp_session(page)
     await client.send("Emulation.setCPUThrottlingRate", {"rate": 6})
     await page.goto(first.page.url)
-    await expect(page.locator("tg-card")).to_have_attribute("data-state", "success", timeout=PATIENCE)
+    await expect(page.locator("tg-card")).to_have_attribute("data-state", "success")
     assert await page.evaluate("window.shift") < 0.05
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Page, expect
 
-from tests.browser.kit import PATIENCE, Gateway, arrive
+from tests.browser.kit import Gateway, arrive
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(context: BrowserContext, gateway: Gateway) -> Page:
     page = (await arrive(context, gateway)).page
     await page.goto(f"{gateway.address}?modules")
-    await expect(page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    await expect(page.locator(".link")).to_have_text("Connected")
     return page
 
 
@@ -124,7 +124,7 @@ async def test_output_keeps_the_last_lines_and_counts_the_others(page: Page) -> 
         })()""",
     )
     pane = page.get_by_role("group", name="Output")
-    await expect(pane).to_contain_text("no end", timeout=PATIENCE)
+    await expect(pane).to_contain_text("no end")
     text = await pane.text_content() or ""
     lines = text.splitlines()
     assert lines[-3:] == ["line 5000", "… 7 characters were left out", "no end"]

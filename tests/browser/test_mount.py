@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.async_api import BrowserContext, expect
 from starlette.applications import Starlette
 
-from tests.browser.kit import PATIENCE, Person
+from tests.browser.kit import Person
 from tests.gateway.kit import settings_for
 from tests.gateway.test_mounting import served
 from toolgate.gateway import mount
@@ -19,11 +19,11 @@ async def test_the_page_works_under_a_prefix(context: BrowserContext, tmp_path: 
     async with served(app) as address:
         person = Person(await context.new_page())
         await person.page.goto(f"http://{address}/inside/agent/#{gateway.state.access.code_for('')}")
-        await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+        await expect(person.page.locator(".link")).to_have_text("Connected")
         await person.page.get_by_role("button", name=re.compile("^current_time")).click()
         await person.page.keyboard.press("Enter")
         await person.ended("current_time", "success")
         assert "/inside/agent/#/s/" in person.page.url
         await person.page.reload()
-        await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+        await expect(person.page.locator(".link")).to_have_text("Connected")
         assert person.problems == []

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, Person, arrive, script, window
+from tests.browser.kit import Gateway, Person, arrive, script, window
 
 WIDE: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}}
 
@@ -16,7 +16,7 @@ async def _edited(person: Person, old: str, new: str, path: str = "a.txt") -> No
     await person.say(f"edit_file {json.dumps({'path': path, 'old_string': old, 'new_string': new})}")
     await person.asked()
     await person.page.keyboard.press("a")
-    await expect(person.page.locator("tg-card[data-state=success]").last).to_contain_text(path, timeout=PATIENCE)
+    await expect(person.page.locator("tg-card[data-state=success]").last).to_contain_text(path)
     await person.idle()
 
 
@@ -32,9 +32,9 @@ async def test_changes_are_counted_shown_and_taken_back(browser: Browser, gatewa
         page = person.page
         await person.begin("coding")
         await _edited(person, "one", "1\n1b")
-        await expect(_changes(person)).to_contain_text("+2−1", timeout=PATIENCE)
+        await expect(_changes(person)).to_contain_text("+2−1")
         await _edited(person, "three", "3")
-        await expect(_changes(person)).to_contain_text("+3−2", timeout=PATIENCE)
+        await expect(_changes(person)).to_contain_text("+3−2")
         panel = page.locator("tg-panel")
         await expect(panel).to_be_visible()
         box = await panel.bounding_box()
@@ -44,10 +44,10 @@ async def test_changes_are_counted_shown_and_taken_back(browser: Browser, gatewa
         await expect(panel.locator(".added")).to_have_count(3)
         await person.picture("panel-changes")
         await panel.get_by_role("button", name="Take back step 2 of 2").click()
-        await expect(_changes(person)).to_contain_text("+2−1", timeout=PATIENCE)
+        await expect(_changes(person)).to_contain_text("+2−1")
         assert file.read_text() == "1\n1b\ntwo\nthree\n"
         await panel.get_by_role("button", name="Take back a.txt").click()
-        await expect(panel.get_by_text("Nothing is changed yet.")).to_be_visible(timeout=PATIENCE)
+        await expect(panel.get_by_text("Nothing is changed yet.")).to_be_visible()
         assert file.read_text() == "one\ntwo\nthree\n"
         assert person.problems == []
 
@@ -62,13 +62,13 @@ async def test_what_others_changed_since_is_kept_and_named(browser: Browser, gat
         await _edited(person, "one", "two", "b.txt")
         (gateway.root / "a.txt").write_text("mine\n")
         panel = person.page.locator("tg-panel")
-        await expect(panel.locator("summary")).to_have_count(2, timeout=PATIENCE)
+        await expect(panel.locator("summary")).to_have_count(2)
         await panel.get_by_role("button", name="Take back all changes").click()
         await person.page.get_by_role("alertdialog").get_by_role("button", name="Take back").click()
-        await expect(panel.get_by_role("alert")).to_contain_text("a.txt", timeout=PATIENCE)
+        await expect(panel.get_by_role("alert")).to_contain_text("a.txt")
         assert (gateway.root / "a.txt").read_text() == "mine\n"
         assert (gateway.root / "b.txt").read_text() == "one\n"
-        await expect(panel.locator("summary")).to_have_count(1, timeout=PATIENCE)
+        await expect(panel.locator("summary")).to_have_count(1)
 
 
 async def test_files_are_read_by_keyboard_alone(browser: Browser, gateway: Gateway) -> None:
@@ -85,14 +85,14 @@ async def test_files_are_read_by_keyboard_alone(browser: Browser, gateway: Gatew
         await page.keyboard.press("ArrowRight")
         await expect(page.get_by_role("tab", name="Files")).to_be_focused()
         tree = page.get_by_role("tree", name="Files of the project")
-        await expect(tree.get_by_role("treeitem")).to_have_count(2, timeout=PATIENCE)
+        await expect(tree.get_by_role("treeitem")).to_have_count(2)
         await tree.get_by_role("treeitem").first.focus()
         await page.keyboard.press("ArrowRight")
-        await expect(tree.get_by_role("treeitem")).to_have_count(3, timeout=PATIENCE)
+        await expect(tree.get_by_role("treeitem")).to_have_count(3)
         await page.keyboard.press("ArrowDown")
         await page.keyboard.press("Enter")
         viewer = page.get_by_role("dialog", name="src/app.py")
-        await expect(viewer.locator("code")).to_have_text("import os\n\n\nprint('<b>', os.name)", timeout=PATIENCE)
+        await expect(viewer.locator("code")).to_have_text("import os\n\n\nprint('<b>', os.name)")
         await expect(viewer.locator(".numbers")).to_have_text("1\n2\n3\n4")
         await person.picture("panel-file")
         await page.keyboard.press("Escape")
@@ -115,11 +115,11 @@ async def test_files_outside_and_files_that_are_gone_are_refused(browser: Browse
         await person.say("current_time timezone=UTC")
         await person.ended("current_time", "success")
         await page.get_by_role("tab", name="Files").click()
-        await expect(page.get_by_role("treeitem", name="gone.txt")).to_be_visible(timeout=PATIENCE)
+        await expect(page.get_by_role("treeitem", name="gone.txt")).to_be_visible()
         (gateway.root / "gone.txt").unlink()
         for name in ("gone.txt", "out"):
             await page.get_by_role("treeitem", name=name).locator(".node").click()
-            await expect(page.get_by_role("dialog").get_by_role("alert")).to_be_visible(timeout=PATIENCE)
+            await expect(page.get_by_role("dialog").get_by_role("alert")).to_be_visible()
             await page.keyboard.press("Escape")
             await expect(page.get_by_role("dialog")).to_have_count(0)
 
@@ -132,7 +132,7 @@ async def test_a_narrow_page_has_the_panel_closed_and_over_the_conversation(brow
         await page.locator(".mode-choice [value=coding] + span").tap()
         await _edited(person, "one", "two")
         panel = page.locator("tg-panel")
-        await expect(_changes(person)).to_contain_text("+1−1", timeout=PATIENCE)
+        await expect(_changes(person)).to_contain_text("+1−1")
         await expect(panel).to_be_hidden()
         await _changes(person).tap()
         await expect(panel).to_be_visible()
@@ -156,7 +156,7 @@ async def test_a_window_that_becomes_narrow_shows_the_conversation(browser: Brow
         page, panel = person.page, person.page.locator("tg-panel")
         await person.begin("coding")
         await person.say("current_time timezone=UTC")
-        await expect(panel).to_be_visible(timeout=PATIENCE)
+        await expect(panel).to_be_visible()
         await page.set_viewport_size({"width": 1024, "height": 768})
         await expect(panel).to_be_hidden()
         await expect(page.get_by_role("textbox", name="Message")).to_be_editable()

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.async_api import BrowserContext, WebSocketRoute, expect
 
-from tests.browser.kit import PATIENCE, Gateway, Person, script
+from tests.browser.kit import Gateway, Person, script
 
 RULES: list[dict[str, Any]] = [
     {"id": "1", "label": "edits to src/app.py", "rule": "edit src/app.py", "scope": "session", "created_at": 1e9},
@@ -44,7 +44,7 @@ async def test_rules_are_listed_in_plain_words_and_taken_back(context: BrowserCo
     page = person.page
     removed = await _scripted(person)
     await page.goto(gateway.link())
-    await expect(page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    await expect(page.locator(".link")).to_have_text("Connected")
     await person.begin("coding")
     await person.say("current_time timezone=UTC")
     await person.ended("current_time", "success")

@@ -1,12 +1,13 @@
 """Reading a conversation: quiet rows, diffs, commands with a viewer, sub-agents, and what a turn is doing."""
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, Hold, arrive, window
+from tests.browser.kit import Gateway, Hold, arrive, window
 from toolgate import ToolCall
 from toolgate.testing import ScriptedModel
 
@@ -15,6 +16,17 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAW
 
 def call(number: int, name: str, **arguments: object) -> ToolCall:
     return ToolCall(id=f"c{number}", name=name, arguments=json.dumps(arguments))
+
+
+def elapsed(least: int) -> re.Pattern[str]:
+    """A clock that shows at least so many seconds: a busy machine may never show a certain one."""
+    return re.compile(rf"^0:(0[{least}-9]|[1-5]\d)$")
+
+
+def seconds(shown: str) -> float:
+    """What a duration says: 340 ms, or 1.2 s."""
+    number, unit = shown.split()
+    return float(number) / {"ms": 1000, "s": 1}[unit]
 
 
 async def test_reads_and_searches_are_one_quiet_row_that_opens(
@@ -26,7 +38,7 @@ async def test_reads_and_searches_are_one_quiet_row_that_opens(
     person = await arrive(context, gateway)
     await person.begin("coding")
     await person.say("Look around.")
-    await expect(person.said("Seen.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Seen.")).to_be_visible()
     row = person.page.locator("tg-group")
     await expect(row).to_have_count(1)
     await expect(row.locator("summary")).to_contain_text("Read a.py, no.py, searched for def, listed .")
@@ -83,7 +95,7 @@ async def test_a_command_shows_its_last_lines_and_all_of_it_in_a_viewer(
     await expect(card.locator(".note")).to_contain_text("earlier lines")
     await card.get_by_role("button", name="Whole output").click()
     viewer = page.get_by_role("dialog")
-    await expect(viewer.get_by_label("Text", exact=True)).to_contain_text("2500", timeout=PATIENCE)
+    await expect(viewer.get_by_label("Text", exact=True)).to_contain_text("2500")
     await page.keyboard.type("4999")
     await expect(viewer.get_by_role("status")).to_have_text("1 of 1")
     assert await page.evaluate("CSS.highlights.get('found-now').size") == 1
@@ -118,7 +130,7 @@ async def test_markdown_has_highlighted_code_tasks_and_pictures_of_its_own(
     await person.begin()
     await person.say("Show me.")
     answer = person.page.get_by_role("article", name="Answer")
-    await expect(answer.get_by_text("end")).to_be_visible(timeout=PATIENCE)
+    await expect(answer.get_by_text("end")).to_be_visible()
     await expect(answer.locator(".task")).to_have_text(["done: one", "to do: two"])
     await expect(answer.locator("pre .k")).to_have_text(["if", "pass"])
     assert await answer.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
@@ -134,13 +146,13 @@ async def test_the_working_line_says_what_is_going_on(
     await person.begin("coding")
     await person.say("Go.")
     line = person.page.locator("tg-working")
-    await expect(line).to_contain_text("Thinking", timeout=PATIENCE)
-    await expect(line.get_by_role("timer")).to_have_text("0:01", timeout=PATIENCE)
+    await expect(line).to_contain_text("Thinking")
+    await expect(line.get_by_role("timer")).to_have_text(elapsed(1))
     first.release()
-    await expect(line).to_contain_text("Running echo started; sleep 300", timeout=PATIENCE)
+    await expect(line).to_contain_text("Running echo started; sleep 300")
     await person.picture("working")
     await person.page.get_by_role("textbox", name="Message").press("Escape")  # stops
-    await expect(person.page.locator(".notice")).to_have_text("Stopped.", timeout=PATIENCE)
+    await expect(person.page.locator(".notice")).to_have_text("Stopped.")
     await expect(line).to_be_hidden()
 
 
@@ -151,7 +163,7 @@ async def test_retries_are_said_with_their_seconds(
     person = await arrive(context, gateway_with(ScriptedModel([[hold, "Done."]])))
     await person.begin()
     await person.say("Go.")
-    await expect(person.page.locator("tg-working")).to_contain_text("Thinking", timeout=PATIENCE)
+    await expect(person.page.locator("tg-working")).to_contain_text("Thinking")
     await person.page.evaluate(
         """async () => {
           const { Session } = (await import("/static/joined/main.js")).$session;
@@ -159,13 +171,14 @@ async def test_retries_are_said_with_their_seconds(
           const wire = Object.assign(new EventTarget(), { state: "open" });
           const session = new Session(wire, "s", view);
           session.take({type: "turn_started", session_id: "s", turn_id: "t", seq: 1, data: {}, at: Date.now() / 1000});
-          const data = {attempt: 2, of: 3, seconds: 3, code: "RATE_LIMITED", message: "429"};
+          const data = {attempt: 2, of: 3, seconds: 90, code: "RATE_LIMITED", message: "429"};
           session.take({type: "model_retry", session_id: "s", turn_id: "t", data});
         }"""
     )
-    await expect(person.page.locator("tg-working")).to_contain_text("Rate-limited, retrying in 3 s (2 of 3)")
+    line = person.page.locator("tg-working")
+    await expect(line).to_contain_text(re.compile(r"Rate-limited, retrying in [1-9]\d s \(2 of 3\)"))
     hold.release()
-    await expect(person.said("Done.")).to_be_visible(timeout=PATIENCE)
+    await expect(person.said("Done.")).to_be_visible()
 
 
 async def test_times_after_a_reload_are_those_of_the_turn_and_the_call(
@@ -177,17 +190,16 @@ async def test_times_after_a_reload_are_those_of_the_turn_and_the_call(
     await person.begin("coding")
     await person.say("Go.")
     await person.asked()
-    await expect(page.locator("tg-working .elapsed")).to_have_text("0:03", timeout=PATIENCE)  # a person thinks
+    await expect(page.locator("tg-working .elapsed")).to_have_text(elapsed(3))  # a person thinks
     await page.keyboard.press("a")
     card = await person.ended("Bash", "success")
     await person.idle()
     took = page.locator(".took")
     before = await took.inner_text()
-    assert float(before.removesuffix(" s")) >= 3
     shown = await card.locator(".time").inner_text()
-    assert shown.endswith("ms") or float(shown.removesuffix(" s")) < 3
+    assert seconds(before) - seconds(shown) > 2.9
     await page.reload()
-    await expect(took).to_have_text(before, timeout=PATIENCE)
+    await expect(took).to_have_text(before)
     await expect(card.locator(".time")).to_have_text(shown)
 
 
@@ -211,7 +223,7 @@ async def test_pictures_of_everything(
         await person.picture(f"conversation-{width}-{theme}-asks")
         assert await person.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await person.page.keyboard.press("a")
-        await expect(person.said("Done.")).to_be_visible(timeout=PATIENCE)
+        await expect(person.said("Done.")).to_be_visible()
         await person.idle()
         await person.picture(f"conversation-{width}-{theme}")
         inner = await person.page.evaluate(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, Gateway, Person
+from tests.browser.kit import Gateway, Person
 
 
 async def test_the_printed_address_opens_the_page(context: BrowserContext, tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ async def test_the_printed_address_opens_the_page(context: BrowserContext, tmp_p
         assert found is not None, line
         person = Person(await context.new_page())
         await person.page.goto(found[0])
-        await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+        await expect(person.page.locator(".link")).to_have_text("Connected")
         await person.page.get_by_role("button", name=re.compile("^current_time")).click()
         await person.page.keyboard.press("Enter")
         card = await person.ended("current_time", "success")
@@ -43,8 +43,8 @@ async def test_the_printed_address_works_in_a_tab_that_asks_for_a_token(
 ) -> None:
     page = await context.new_page()
     await page.goto(gateway.address)
-    await expect(page.get_by_placeholder("Token")).to_be_visible(timeout=PATIENCE)
+    await expect(page.get_by_placeholder("Token")).to_be_visible()
     await page.goto(gateway.link())
 
-    await expect(page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    await expect(page.locator(".link")).to_have_text("Connected")
     assert "#" not in page.url

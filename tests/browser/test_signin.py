@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext, expect
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from tests.browser.kit import PATIENCE, Gateway, Person, arrive, becomes
+from tests.browser.kit import Gateway, Person, arrive, becomes
 
 ATTACK = """<!doctype html><script type="module">
 const at = "GATEWAY";
@@ -72,7 +72,7 @@ async def test_a_page_on_another_port_gets_nothing_that_opens_the_gateway(
     async with dev_server(gateway) as hostile:
         page = await context.new_page()
         await page.goto(f"http://127.0.0.1:{hostile.port}/")
-        await page.wait_for_function("window.found", timeout=PATIENCE)
+        await page.wait_for_function("window.found")
         found = await page.evaluate("window.found")
         assert hostile.requests > 0
     assert found == {"storage": [], "cookie": "", "reached": []}
@@ -80,7 +80,7 @@ async def test_a_page_on_another_port_gets_nothing_that_opens_the_gateway(
     taken = {*hostile.cookies, *(f"{cookie.get('name')}={cookie.get('value')}" for cookie in kept)}
     assert await _opened_with(gateway, taken) == []
     await person.page.reload()
-    await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    await expect(person.page.locator(".link")).to_have_text("Connected")
 
 
 async def _opened_with(gateway: Gateway, cookies: set[str]) -> list[str]:
@@ -106,16 +106,16 @@ async def test_tabs_share_a_sign_in_a_restart_keeps_it_and_signing_out_ends_it_e
     second = await arrive(context, gateway, link=False)  # no code: the first tab has signed in
     key = await first.page.evaluate("JSON.parse(localStorage.getItem('toolgate.key')).key")
     gateway.stop()
-    await expect(first.page.locator(".link")).not_to_have_text("Connected", timeout=PATIENCE)
+    await expect(first.page.locator(".link")).not_to_have_text("Connected")
     gateway.start()
     for person in (first, second):
-        await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+        await expect(person.page.locator(".link")).to_have_text("Connected")
     await first.picture("signed-in")
     await first.page.get_by_role("button", name="Sign out").click()
     for person in (first, second):
-        await expect(person.page.get_by_label("Token")).to_be_visible(timeout=PATIENCE)
+        await expect(person.page.get_by_label("Token")).to_be_visible()
     await second.page.reload()
-    await expect(second.page.get_by_label("Token")).to_be_visible(timeout=PATIENCE)
+    await expect(second.page.get_by_label("Token")).to_be_visible()
     async with httpx2.AsyncClient() as web:
         answer = await web.get(f"{gateway.address}auth", headers={"Authorization": f"Bearer {key}"})
     assert answer.status_code == 401
@@ -133,7 +133,7 @@ async def test_a_key_that_expires_while_the_page_is_open_is_replaced_without_a_q
         "String(JSON.parse(localStorage['toolgate.key']).until !== window.old)"  # a key of the same second is the same
     )
     await becomes(lambda: person.page.evaluate(renewed), "true")
-    await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    await expect(person.page.locator(".link")).to_have_text("Connected")
 
 
 async def test_the_page_works_where_the_browser_keeps_nothing(context: BrowserContext, gateway: Gateway) -> None:
@@ -148,13 +148,13 @@ async def test_the_state_of_the_gateway_is_a_page_for_whoever_is_signed_in(
 ) -> None:
     page = await context.new_page()
     await page.goto(f"{gateway.address}status")
-    await expect(page.get_by_text("Send a token.")).to_be_visible(timeout=PATIENCE)
+    await expect(page.get_by_text("Send a token.")).to_be_visible()
     person = await arrive(context, gateway)
     await page.reload()
-    await expect(page.get_by_text("Everything works.")).to_be_visible(timeout=PATIENCE)
+    await expect(page.get_by_text("Everything works.")).to_be_visible()
     await expect(page.get_by_role("row", name="Open connections")).to_contain_text("1")
     await person.page.get_by_role("button", name="Menu", exact=True).click()
     async with context.expect_page() as opened:
         await person.page.get_by_role("menuitem", name="State of the gateway").click()
-    await expect((await opened.value).get_by_text("Everything works.")).to_be_visible(timeout=PATIENCE)
+    await expect((await opened.value).get_by_text("Everything works.")).to_be_visible()
     assert person.problems == []

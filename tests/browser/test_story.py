@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.async_api import BrowserContext, expect
 
-from tests.browser.kit import PATIENCE, TOKEN, Gateway, Person, arrive, becomes
+from tests.browser.kit import TOKEN, Gateway, Person, arrive, becomes
 from toolgate import ToolCall
 from toolgate.testing import ScriptedModel
 
@@ -33,7 +33,7 @@ async def test_a_session_from_the_printed_link_to_a_reload(context: BrowserConte
     before = await page.locator("tg-transcript").inner_text()
 
     await page.reload()
-    await expect(person.card("read_file")).to_have_attribute("data-state", "error", timeout=PATIENCE)
+    await expect(person.card("read_file")).to_have_attribute("data-state", "error")
     await expect(page.locator("tg-transcript .user p")).to_have_text(
         ["Bash cat notes.txt", "read_file path=missing.txt"]
     )
@@ -50,14 +50,14 @@ async def test_a_link_works_once_and_a_token_always(context: BrowserContext, gat
     await first.page.evaluate("localStorage.clear()")
     person = Person(await context.new_page())
     await person.page.goto(link.replace(link.partition("#")[2], "a-code-that-nobody-made"))
-    await expect(person.page.get_by_label("Token")).to_be_focused(timeout=PATIENCE)
+    await expect(person.page.get_by_label("Token")).to_be_focused()
     await person.page.keyboard.type("not the token")
     await person.page.keyboard.press("Enter")
     await expect(person.page.get_by_role("alert")).to_have_text("That token does not work.")
     await person.picture("sign-in")
     await person.page.get_by_label("Token").fill(TOKEN)
     await person.page.keyboard.press("Enter")
-    await expect(person.page.locator(".link")).to_have_text("Connected", timeout=PATIENCE)
+    await expect(person.page.locator(".link")).to_have_text("Connected")
 
 
 async def test_a_denial_is_not_an_error_and_the_stage_is_closed(
@@ -69,7 +69,7 @@ async def test_a_denial_is_not_an_error_and_the_stage_is_closed(
     await person.begin()
     await person.say("Bash ls")
     badge = person.page.get_by_role("button", name="Mode: Chat only")
-    await expect(badge).to_be_visible(timeout=PATIENCE)
+    await expect(badge).to_be_visible()
     await expect(badge).to_have_attribute("title", "chat_safe")
     denied = await person.ended("Bash", "denied")
     await expect(denied).to_contain_text("Denied.")
@@ -94,14 +94,14 @@ async def test_markdown_arrives_rendered(context: BrowserContext, gateway_with: 
     await person.begin()
     await person.say("Show me.")
     answer = person.page.get_by_role("article", name="Answer")
-    await expect(answer.get_by_role("heading", name="Hello")).to_be_visible(timeout=PATIENCE)
+    await expect(answer.get_by_role("heading", name="Hello")).to_be_visible()
     await person.idle()
     await expect(answer.locator("li em")).to_have_text("one")
     await expect(answer.locator("pre code")).to_have_text("x = 1\ny = 2\n")
     await expect(answer.get_by_role("cell", name="2")).to_have_css("text-align", "right")
     live = await answer.inner_html()
     await person.page.reload()
-    await expect(answer.get_by_role("heading", name="Hello")).to_be_visible(timeout=PATIENCE)
+    await expect(answer.get_by_role("heading", name="Hello")).to_be_visible()
     await becomes(answer.inner_html, live)
     await expect(person.page.locator("#announcer")).to_have_attribute("aria-live", "polite")
     assert person.problems == []
@@ -177,14 +177,14 @@ async def test_sessions_are_listed_found_and_shown(context: BrowserContext, gate
     await page.keyboard.type("TIME")
     await expect(links).to_have_count(1)
     await page.keyboard.press("Enter")
-    await expect(page.locator("tg-group")).to_contain_text("Looked at the clock UTC", timeout=PATIENCE)
+    await expect(page.locator("tg-group")).to_contain_text("Looked at the clock UTC")
     await expect(links.first).to_have_attribute("aria-current", "page")
     await page.get_by_role("searchbox").fill("nothing like it")
     await expect(page.get_by_text("No session has these words")).to_be_visible()
     await page.get_by_role("searchbox").press("Escape")
     await expect(links).to_have_count(2)
     await page.goto(f"{gateway.address}#/s/01a00000-0000-7000-8000-000000000000")
-    await expect(page.locator(".banner")).to_contain_text("does not exist", timeout=PATIENCE)
+    await expect(page.locator(".banner")).to_contain_text("does not exist")
 
 
 async def test_a_session_is_renamed_where_its_title_stands(context: BrowserContext, gateway: Gateway) -> None:
@@ -193,7 +193,7 @@ async def test_a_session_is_renamed_where_its_title_stands(context: BrowserConte
     await expect(rename).to_be_hidden()
     await person.begin()
     await person.say("current_time timezone=UTC")
-    await expect(page.locator("#title")).to_have_text("current_time timezone=UTC", timeout=PATIENCE)
+    await expect(page.locator("#title")).to_have_text("current_time timezone=UTC")
     await person.idle()
 
     await rename.click()
@@ -209,12 +209,12 @@ async def test_a_session_is_renamed_where_its_title_stands(context: BrowserConte
     await page.keyboard.type("  What   <b>time</b> is it ")
     await page.keyboard.press("Enter")
     for place in (page.locator("#title"), page.get_by_role("navigation", name="Sessions").locator(".name")):
-        await expect(place).to_have_text("What <b>time</b> is it", timeout=PATIENCE)
+        await expect(place).to_have_text("What <b>time</b> is it")
     await expect(field).to_have_count(0)
     await expect(rename).to_be_focused()
     await person.picture("renamed")
     await page.reload()
-    await expect(page.locator("#title")).to_have_text("What <b>time</b> is it", timeout=PATIENCE)
+    await expect(page.locator("#title")).to_have_text("What <b>time</b> is it")
     assert person.problems == []
 
 
@@ -226,7 +226,7 @@ async def test_a_cut_output_is_whole_in_the_viewer(context: BrowserContext, gate
     assert (await card.get_by_label("Output").inner_text()).split()[-1] == "5000"  # the last lines are what is seen
     await card.get_by_role("button", name="Whole output").click()
     whole = person.page.get_by_role("dialog").get_by_label("Text", exact=True)
-    await expect(whole).to_contain_text("2500", timeout=PATIENCE)
+    await expect(whole).to_contain_text("2500")
     assert (await whole.text_content() or "").split() == [str(number) for number in range(1, 5001)]
     await person.picture("cut-output")
     assert person.problems == []

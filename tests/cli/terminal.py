@@ -20,20 +20,22 @@ _CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>78]|\x1b\][^\x07]*\x07")
 class Terminal:
     """A program that believes that it is on a terminal of its own."""
 
-    def __init__(self, words: list[str], cwd: Path, environment: dict[str, str], columns: int = 100) -> None:
-        self.fd, program = pty.openpty()
+    def __init__(
+        self, words: list[str], cwd: Path, environment: dict[str, str], columns: int = 100, program: str = PROGRAM
+    ) -> None:
+        self.fd, terminal = pty.openpty()
         self.resize(columns, 40)
         self.process = subprocess.Popen(
-            [PROGRAM, *words],
+            [program, *words],
             cwd=cwd,
-            stdin=program,
-            stdout=program,
-            stderr=program,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
             env={**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", **environment},
         )
-        os.close(program)
+        os.close(terminal)
         self.raw = ""
         """Everything that was written to the terminal."""
         self._seen = 0

@@ -153,7 +153,7 @@ def test_a11_at_a_terminal_the_person_decides(project: Path, answer: str, code: 
         shown += os.read(person, 4096).decode()
     os.write(person, f"{answer}\n".encode())
 
-    process.wait(20)
+    process.wait(60)
     os.close(person)
 
     assert (process.returncode, (project / "new.txt").exists()) == (code, written)
@@ -169,7 +169,7 @@ def test_on_a_terminal_control_characters_of_a_file_are_visible(project: Path) -
         stdout=program,
         cwd=project,
     )
-    process.wait(20)
+    process.wait(60)
     shown = os.read(person, 65536)
     os.close(program)
     os.close(person)

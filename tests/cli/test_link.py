@@ -11,7 +11,7 @@ from tests.gateway.kit import serving
 
 
 def asked(port: int, method: str, path: str, body: str = "", **headers: str) -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()

@@ -126,7 +126,7 @@ def test_ctrl_c_is_exit_code_130(project: Path) -> None:
         pass
     process.send_signal(signal.SIGINT)
 
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
 
     assert (process.returncode, out, err) == (130, b"", b"toolgate call: interrupted\n")
 

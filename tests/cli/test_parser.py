@@ -36,6 +36,37 @@ def test_a_mistake_is_one_line_that_names_the_help(parser: Parser, arguments: li
     assert "\n" not in str(caught.value)
 
 
+@pytest.fixture
+def call(parser: Parser) -> Parser:
+    parser.add_argument("name")
+    parser.add_argument("arguments", nargs="*", default=[])
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments", "json"),
+    [
+        (["Bash"], [], False),
+        (["Bash", "--json", "a", "b"], ["a", "b"], True),
+        (["--json", "Bash", "a"], ["a"], True),
+        (["Bash", "a", "--mode", "coding", "b", "--json"], ["a", "b"], True),
+        (["Bash", "--json", "--", "ls", "-la", "--json"], ["ls", "-la", "--json"], True),
+        (["Bash", "git", "--", "checkout", "--", "a"], ["git", "checkout", "--", "a"], False),
+    ],
+)
+def test_options_stand_anywhere_before_two_dashes(
+    call: Parser, words: list[str], arguments: list[str], json: bool
+) -> None:
+    given = call.parse_args(words)
+
+    assert (given.name, given.arguments, given.json) == ("Bash", arguments, json)
+
+
+def test_an_argument_that_looks_like_an_option_says_how_to_write_it(call: Parser) -> None:
+    with pytest.raises(UsageError, match=r"^unrecognized arguments: -la; put -- before arguments that begin with a d"):
+        call.parse_args(["Bash", "ls", "-la"])
+
+
 def test_the_help_of_the_model_names_every_provider(parser: Parser) -> None:
     text = parser.format_help()
     assert [name for name in PROVIDERS if name not in text] == []

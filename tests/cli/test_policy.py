@@ -46,6 +46,18 @@ def test_a_reading_tool_is_allowed(toolgate: Toolgate) -> None:
     assert toolgate("policy", "explain", "read_file", '{"path": "a.txt"}').out.splitlines()[0] == "allow"
 
 
+def test_options_stand_before_between_and_after_the_arguments(toolgate: Toolgate, project: Path) -> None:
+    for words in (
+        ("--root", str(project), "write_file", "path=a.md", "content=x", "--json"),
+        ("write_file", "--root", str(project), "path=a.md", "--json", "content=x"),
+        ("write_file", "--json", "--root", str(project), "--", "path=a.md", "content=x"),
+    ):
+        code, out, err = toolgate("policy", "explain", *words)
+
+        assert (code, err) == (0, ""), words
+        assert json.loads(out)["decision"] == "ask"
+
+
 def test_the_mode_gate_answers_first(toolgate: Toolgate) -> None:
     out = toolgate("policy", "explain", "--mode", "chat_safe", "read_file", '{"path": "a.txt"}', "--json").out
 

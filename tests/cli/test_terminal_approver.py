@@ -179,6 +179,18 @@ async def test_what_was_typed_before_the_question_is_no_answer(screen: Screen) -
     assert await decision == NO
 
 
+async def test_two_questions_are_asked_one_after_the_other(screen: Screen) -> None:
+    first = asyncio.ensure_future(screen.approver.decide(request(summary="Edit a.py")))
+    second = asyncio.ensure_future(screen.approver.decide(request(summary="Edit b.py")))
+    shown = await screen.until("[y/N] ")
+    screen.type("y\n")
+    later = await screen.until("[y/N] ")
+    screen.type("n\n")
+
+    assert (await first, await second) == (Approval(allowed=True), NO)
+    assert ("a.py" in shown, "b.py" in shown, "b.py" in later) == (True, False, True)
+
+
 async def test_a_withdrawn_question_stops_waiting(screen: Screen) -> None:
     decision = asyncio.ensure_future(screen.approver.decide(request()))
     await screen.until("[y/N] ")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolgate.distributed.options import Options
+from toolgate.distributed.options import ClusterOptions
 from toolgate.distributed.runner import DurableRunner
 from toolgate.errors import StoreError
 from toolgate.sessions import Database, Event, SessionManager, Turn
@@ -45,7 +45,7 @@ class Process:
     def kill(self) -> None:
         self.signal(signal.SIGKILL)
         self.signal(signal.SIGCONT)
-        self.popen.wait(10)
+        self.popen.wait(60)
 
 
 @dataclass
@@ -181,11 +181,13 @@ async def until(
         await asyncio.sleep(0.05)
 
 
-OPTIONS = Options.of(Settings.defaults(), lease=LEASE, turns_per_minute=0, grace=60.0, user_turns=4)
+OPTIONS = ClusterOptions.of(Settings.defaults(), lease=LEASE, turns_per_minute=0, grace=60.0, user_turns=4)
 
 
 @contextlib.asynccontextmanager
-async def cluster(url: str, base: Path, options: Options = OPTIONS, **environment: str) -> AsyncIterator[Cluster]:
+async def cluster(
+    url: str, base: Path, options: ClusterOptions = OPTIONS, **environment: str
+) -> AsyncIterator[Cluster]:
     """A cluster without workers, on a database that nobody else uses."""
     (base / "effects").mkdir(exist_ok=True)
     db = Database(url)

@@ -60,7 +60,7 @@ class Running:
         headers = {pair["name"]: self.ported(pair["value"]) for pair in check.get("httpHeaders", [])}
         place = self.ported(f"http://127.0.0.1:{check['port']}{check['path']}")
         try:
-            with urllib.request.urlopen(urllib.request.Request(place, headers=headers), timeout=10) as answer:
+            with urllib.request.urlopen(urllib.request.Request(place, headers=headers), timeout=60) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False
@@ -158,5 +158,5 @@ class Host:
         for one in self.running:
             if one.popen.poll() is None:
                 os.kill(one.pid, signal.SIGKILL)
-            one.popen.wait(10)
+            one.popen.wait(60)
             one.status.close()

@@ -112,7 +112,7 @@ async def test_the_manifests_run_as_they_say(host: tuple[Host, str]) -> None:
         async with client(gateways[1].port, SECRET["gateway-token"]) as someone:
             said = await _said(someone, "Hello")
         page = urllib.request.Request(f"http://127.0.0.1:{gateways[0].port}/", headers={"Host": "toolgate.example.org"})
-        answer = await asyncio.to_thread(lambda: urllib.request.urlopen(page, timeout=10).status)
+        answer = await asyncio.to_thread(lambda: urllib.request.urlopen(page, timeout=60).status)
     await _end(machine)
 
     assert len(started) == 5

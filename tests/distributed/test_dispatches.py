@@ -6,7 +6,7 @@ import pytest
 
 from tests.distributed.cluster import Cluster
 from toolgate.distributed import dispatches
-from toolgate.distributed.status import look
+from toolgate.distributed.status import read_status
 from toolgate.sessions.driver import Transaction
 
 
@@ -27,7 +27,7 @@ async def test_what_a_person_took_is_no_waiting_for_a_worker(machines: Cluster) 
         dispatches._move(transaction, "answered after days", "queued")
 
     await machines.db.write(prepare)
-    status = await machines.db.read(lambda tx: look(tx, lease=10.0))
+    status = await machines.db.read(lambda tx: read_status(tx, lease=10.0))
     waits = {queue.workspace: queue.oldest_wait for queue in status.queues}
 
     assert 55 < waits["never"] < 120

@@ -13,14 +13,17 @@ from toolgate.sessions import Database
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
 
 
-async def test_signs_of_life_do_not_wait_behind_the_turns_for_a_connection(machines: Cluster, own_url: str) -> None:
+async def test_signs_of_life_do_not_wait_behind_the_turns_for_a_connection(
+    machines: Cluster, own_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolgate.sessions.postgres.PATIENCE", 600.0)
     crowded = Database(own_url)
     worker = Worker(crowded, own_url, {}, OPTIONS)
-    turns = [asyncio.ensure_future(crowded.read(lambda tx: tx.row("SELECT pg_sleep(20)"))) for _ in range(40)]
+    turns = [asyncio.ensure_future(crowded.read(lambda tx: tx.row("SELECT pg_sleep(600)"))) for _ in range(40)]
     while await _sleeping(machines) < 32:  # all that the pool has
         await asyncio.sleep(0.1)
-    async with asyncio.timeout(15):
-        await worker._heartbeat.beat()
+    await worker._heartbeat.beat()
+    assert await _sleeping(machines) == 32
     seen = await machines.db.read(workers.all_workers)
     for turn in turns:
         turn.cancel()

@@ -15,7 +15,7 @@ import pytest
 from tests.distributed.cluster import OPTIONS, Cluster, Process, cluster, until
 from tests.distributed.faults import restart
 from tests.distributed.gateways import Client, client, gateway, port_of
-from toolgate.sessions.live import look
+from toolgate.sessions.live import read_live
 from toolgate.sessions.live_output import MOST, OutputChunk, OutputWriter
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
@@ -147,7 +147,7 @@ async def test_who_has_lost_the_session_is_not_heard(machines: Cluster) -> None:
     sessions, db = machines.sessions, machines.db
 
     async def seen(after: int | None = 0) -> list[OutputChunk]:
-        return (await db.read(lambda tx: look(tx, session, after))).printed
+        return (await db.read(lambda tx: read_live(tx, session, after))).printed
 
     first = await sessions.try_claim(session, 60)
     assert first is not None

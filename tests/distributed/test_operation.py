@@ -14,7 +14,7 @@ from tests.distributed.cluster import ROOT, Cluster, until
 from tests.distributed.faults import proxied, restart
 from tests.distributed.gateways import TOKEN, gateway, port_of
 from toolgate.distributed import names, runner
-from toolgate.distributed.options import Options
+from toolgate.distributed.options import ClusterOptions
 from toolgate.distributed.runner import DurableRunner
 from toolgate.errors import StoreError
 from toolgate.sessions import Database, SessionManager
@@ -117,7 +117,7 @@ def _toolgate(machines: Cluster, *words: str, **environment: str) -> subprocess.
 
 def _get(url: str, **headers: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -185,7 +185,7 @@ async def test_a_read_only_or_silent_database_refuses_clearly_and_recovers_by_it
     await restart(own_url)
     async with proxied(own_url) as (proxy, way):
         db = Database(way)
-        slow = DurableRunner(db, way, Options.of(Settings.defaults(), turns_per_minute=0), Settings.defaults())
+        slow = DurableRunner(db, way, ClusterOptions.of(Settings.defaults(), turns_per_minute=0), Settings.defaults())
         await db.read(lambda tx: tx.row("SELECT 1"))
         proxy.swallow()
         with pytest.raises(StoreError, match=r"did not answer within 1 s"):

@@ -217,7 +217,7 @@ async def test_a_store_that_fails_does_not_fail_the_call_and_the_gateway_says_so
     if trouble == "no table":
         await machines.db.write(lambda tx: tx.run("DROP TABLE blobs"))
     else:
-        monkeypatch.setattr(module, "_PATIENCE", 0.5)
+        monkeypatch.setattr(module, "_TIMEOUT", 0.5)
         locked = asyncio.create_task(_execute(machines.url, "LOCK TABLE blobs; SELECT pg_sleep(1000)"))
         await until(lambda: _is_locked(machines), what="the lock")
     with caplog.at_level(logging.WARNING):

@@ -14,7 +14,7 @@ from tests.distributed.cluster import OPTIONS, Cluster, cluster, until
 from tests.distributed.conftest import new_database
 from toolgate.distributed import queue as turn_queue
 from toolgate.distributed.limits import LimitReached
-from toolgate.distributed.options import Options
+from toolgate.distributed.options import ClusterOptions
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.runner import DurableRunner
 from toolgate.distributed.turn_executor import MOST_ATTEMPTS
@@ -220,14 +220,17 @@ async def test_one_user_cannot_keep_the_others_waiting(running: Cluster) -> None
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (Options.of(Settings.defaults(), queue_length=1), "1 turns are waiting for a worker already"),
-        (Options.of(Settings.defaults(), turns_per_minute=1), "You have sent 1 messages in the last minute"),
-        (Options.of(Settings.defaults(), tokens_per_day=1, turns_per_minute=0), "You have used the 1 tokens of a day"),
+        (ClusterOptions.of(Settings.defaults(), queue_length=1), "1 turns are waiting for a worker already"),
+        (ClusterOptions.of(Settings.defaults(), turns_per_minute=1), "You have sent 1 messages in the last minute"),
+        (
+            ClusterOptions.of(Settings.defaults(), tokens_per_day=1, turns_per_minute=0),
+            "You have used the 1 tokens of a day",
+        ),
     ],
     ids=["queue", "rate", "budget"],
 )
 async def test_over_a_limit_it_is_said_which_and_nothing_is_written(
-    running: Cluster, options: Options, said: str
+    running: Cluster, options: ClusterOptions, said: str
 ) -> None:
     user = f"limited{options.queue_length}{options.turns_per_minute}"
     await _worker_for(running, "nowhere2")

@@ -74,3 +74,29 @@ def test_a_file_that_is_no_notebook(tmp_path: Path, data: bytes) -> None:
 @pytest.mark.parametrize("cell", [1, "x", None, {}, {"source": 3, "outputs": {}}, {"outputs": [1, {"data": 3}]}])
 def test_cells_that_are_none_do_no_harm(tmp_path: Path, cell: Any) -> None:
     assert read(tmp_path, notebook(cell, code("ok"))).lines[-1] == "ok"
+
+
+def test_cells_of_the_format_before_are_read(tmp_path: Path) -> None:
+    outputs = [
+        {"output_type": "stream", "stream": "stdout", "text": ["1\n"]},
+        {"output_type": "pyout", "prompt_number": 1, "text": ["42"], "html": "<b>42</b>"},
+        {"output_type": "display_data", "png": base64.b64encode(png()).decode(), "text": "<Figure>"},
+        {"output_type": "pyerr", "ename": "E", "evalue": "v", "traceback": ["E: v"]},
+    ]
+    cell = {"cell_type": "code", "language": "python", "input": ["f()"], "prompt_number": 1, "outputs": outputs}
+    heading = {"cell_type": "heading", "level": 1, "source": ["Title"]}
+    document = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": [heading, cell]}, 5]}
+    found = read(tmp_path, json.dumps(document).encode())
+
+    assert "\n".join(found.lines) == (
+        "--- cell 0 (heading) ---\nTitle\n--- cell 1 (code, run 1) ---\nf()\n[output]\n1\n[output]\n42\n"
+        "[output: a picture, image/png]\n[error]\nE: v"
+    )
+    assert (found.cells, found.whole, len(found.images)) == (2, True, 1)
+
+
+def test_what_is_no_cell_is_named(tmp_path: Path) -> None:
+    found = read(tmp_path, notebook(1, None, code("x")))
+
+    assert found.lines[:2] == ("--- cell 0 (no cell) ---", "--- cell 1 (no cell) ---")
+    assert found.whole

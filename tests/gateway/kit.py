@@ -28,7 +28,7 @@ from toolgate.settings import Settings
 
 TOKEN = "token-of-the-gateway-0123456789"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds that a test waits for what has to come."""
 
 _FRAMES: dict[str, TypeAdapter[Any]] = {

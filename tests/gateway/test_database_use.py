@@ -58,6 +58,8 @@ async def test_an_approved_bash_edit_uses_the_database_sparingly(
         session = await client.session("coding")
         for _ in range(turns_before):
             await client.turn(session)
+        while running.service.running:  # the end of a turn is in the log before it is over
+            await asyncio.sleep(0.01)
         used.clear()
         await client.send("chat.send", session_id=session, content="Edit it.")
         request = (await client.until(is_type("approval_request")))[-1]["data"]

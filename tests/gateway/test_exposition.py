@@ -4,7 +4,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from toolgate.distributed.status import LagStatus, QueueStatus, Status, TurnStatus, WorkerStatus
+from toolgate.distributed.status import ClusterStatus, LagStatus, QueueStatus, TurnStatus, WorkerStatus
 from toolgate.gateway.exposition import as_metrics, worker_metrics
 
 
@@ -29,10 +29,10 @@ def _queue(**changes: Any) -> QueueStatus:
     return QueueStatus(**{**plain, **changes})
 
 
-def _status(*found: str, workers: tuple[WorkerStatus, ...] = (), queues: tuple[QueueStatus, ...] = ()) -> Status:
+def _status(*found: str, workers: tuple[WorkerStatus, ...] = (), queues: tuple[QueueStatus, ...] = ()) -> ClusterStatus:
     lag = LagStatus(oldest_wait=2.5, usual_wait=0.01, longest_wait=1.25)
     turns = TurnStatus(waiting=1, running=2, done=7, cancelled=3)
-    return Status(version="0004.0001", turns=turns, queues=queues, workers=workers, lag=lag, problems=found)
+    return ClusterStatus(version="0004.0001", turns=turns, queues=queues, workers=workers, lag=lag, problems=found)
 
 
 def test_metrics_are_what_prometheus_reads_and_hold_all_numbers() -> None:

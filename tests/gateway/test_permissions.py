@@ -216,6 +216,25 @@ async def test_a_gateway_of_several_people_writes_nobodys_policy(tmp_path: Path)
         await denied(client, request)
 
 
+async def test_a_second_user_who_comes_while_the_gateway_runs_changes_nothing_of_the_first_ones(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text("# mine\n")
+    settings = settings_for(tmp_path, tokens=SecretStr(f"ann:{ANN}")).model_copy(update={"policy_file": file})
+    async with gateway(settings, ScriptedModel([[write("src/a.txt")], "Done."])) as running:
+        running.app.state.access.replace({"ann": ANN, "bob": BOB})
+        async with running.client(token=BOB) as bob:
+            session = await bob.session("coding")
+            request = await asked(bob, session)
+            answer = {"allowed": True, "remember": True, "choice": "folder", "scope": "project"}
+            refused = await bob.ask("approval.respond", id=request["id"], **answer)
+            assert (refused["data"]["code"], "several users" in refused["data"]["message"]) == ("INVALID_PARAMS", True)
+            await denied(bob, request)
+            refused = await bob.ask("model.configure", provider="openai", api_key="sk-of-bob", model="m")
+            assert "set up by its operator" in refused["data"]["message"]
+            assert (await bob.data("model.list"))["setup"] is False
+    assert file.read_text() == "# mine\n"
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -1,9 +1,11 @@
 """Pictures over the wire: a link in the result, served to the session's user only."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from pydantic import SecretStr
 
 from tests.gateway.kit import BEARER, Gateway, call, gateway, is_done, settings_for
@@ -160,3 +162,57 @@ async def test_nobody_puts_pictures_into_the_session_of_another(tmp_path: Path) 
         cross = await web.post(address, content=png(), headers={**own, "Sec-Fetch-Site": "cross-site"})
         assert cross.status_code == 403
         assert (await web.post(address, content=png(), headers=own)).status_code == 201
+
+
+async def begun(running: Gateway, session: str, token: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A picture that is not sent to its end."""
+    host, _, port = running.address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = f"POST /sessions/{session}/pictures HTTP/1.1\r\nHost: {running.address}\r\nAuthorization: Bearer {token}\r\n"
+    writer.write(f"{head}Content-Length: 1000\r\n\r\n".encode() + png()[:20])
+    await writer.drain()
+    return reader, writer
+
+
+async def test_a_user_who_stalls_pictures_holds_up_nobody_else_and_few_are_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    alice, bob = "alices-token-0123456789", "bobs-token-0123456789"
+    tokens = SecretStr(f"alice:{alice},bob:{bob}")
+    async with (
+        gateway(settings_for(tmp_path, tokens=tokens)) as running,
+        running.client(alice) as first,
+        running.client(bob) as second,
+        httpx2.AsyncClient() as web,
+    ):
+        hers, his = await first.session(), await second.session()
+        stalled = [await begun(running, hers, alice) for _ in range(4)]
+        while not running.service.uploads["alice"].locked():
+            await asyncio.sleep(0.005)
+        waiting = asyncio.create_task(
+            web.post(
+                f"http://{running.address}/sessions/{hers}/pictures",
+                content=png(),
+                headers={"Authorization": f"Bearer {alice}"},
+            )
+        )
+        for _ in range(2):
+            answer = await web.post(
+                f"http://{running.address}/sessions/{his}/pictures",
+                content=png(),
+                headers={"Authorization": f"Bearer {bob}"},
+            )
+            assert answer.status_code == 201
+        assert not waiting.done()
+        for _, writer in stalled:
+            writer.close()
+        assert (await waiting).status_code == 201
+    assert "Exception in ASGI" not in caplog.text
+
+
+async def test_a_picture_that_does_not_arrive_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolgate.gateway.pictures.BODY_SECONDS", 0.05)
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client:
+        reader, writer = await begun(running, await client.session(), BEARER["Authorization"].split()[1])
+        assert b" 408 " in await reader.readline()
+        writer.close()

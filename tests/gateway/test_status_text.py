@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolgate.distributed.status import LagStatus, QueueStatus, Status, TurnStatus, WorkerStatus
+from toolgate.distributed.status import ClusterStatus, LagStatus, QueueStatus, TurnStatus, WorkerStatus
 from toolgate.gateway.status_text import as_page, as_text
 
 
@@ -22,10 +22,10 @@ def _worker(**changes: Any) -> WorkerStatus:
     return WorkerStatus(**{**plain, **changes})
 
 
-def _status(*found: str, workers: tuple[WorkerStatus, ...] = (), queues: tuple[QueueStatus, ...] = ()) -> Status:
+def _status(*found: str, workers: tuple[WorkerStatus, ...] = (), queues: tuple[QueueStatus, ...] = ()) -> ClusterStatus:
     lag = LagStatus(oldest_wait=2.5, usual_wait=0.01, longest_wait=1.25)
     turns = TurnStatus(waiting=1, running=2, done=7, cancelled=3)
-    return Status(version="0004.0001", turns=turns, queues=queues, workers=workers, lag=lag, problems=found)
+    return ClusterStatus(version="0004.0001", turns=turns, queues=queues, workers=workers, lag=lag, problems=found)
 
 
 def test_the_first_line_is_the_verdict() -> None:

@@ -67,7 +67,7 @@ def fault(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Faul
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer gives a locked database half a second instead of ten."""
-    monkeypatch.setattr("toolgate.sessions.connections.WRITE_PATIENCE", 0.5)
+    monkeypatch.setattr("toolgate.sessions.connections.WRITE_TIMEOUT", 0.5)
 
 
 def _file(directory: Path) -> Path:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.gateway.kit import gateway, is_done, settings_for
 from toolgate.errors import SessionBusy
-from toolgate.gateway.live_text import LiveText
+from toolgate.gateway.live_text import LiveTextRelay
 from toolgate.gateway.turns import LocalTurns
 from toolgate.testing import ScriptedModel
 
@@ -47,7 +47,7 @@ class Stage:
         return self.in_the_log
 
     def turns(self, most: int) -> LocalTurns:
-        return LocalTurns(cast(Any, self), LiveText(), _track, most, lambda _event: None, self.running_sessions)
+        return LocalTurns(cast(Any, self), LiveTextRelay(), _track, most, lambda _event: None, self.running_sessions)
 
 
 @contextlib.contextmanager
@@ -66,7 +66,7 @@ async def test_who_heard_the_end_of_a_turn_may_begin_the_next_at_once(following:
     assert stage.begun == ["same"]
 
     stage.over.set()
-    await asyncio.wait_for(second, 10)
+    await asyncio.wait_for(second, 60)
 
     assert stage.begun == ["same", following]
 
@@ -79,7 +79,7 @@ async def test_a_turn_that_runs_is_not_waited_for() -> None:
     stage.in_the_log = ["a"]
 
     with pytest.raises(SessionBusy, match="1 turns are already running"):
-        await asyncio.wait_for(turns.submit("b", "two", request_id="2"), 10)
+        await asyncio.wait_for(turns.submit("b", "two", request_id="2"), 60)
 
     stage.over.set()
     assert await turns.drain(10) == 0

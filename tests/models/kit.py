@@ -69,7 +69,7 @@ class Setting:
         self.name = name
         self.provider = provider
         self.events: Any = DIALECTS[name]
-        self.model = self.client(timeout=5)
+        self.model = self.client(timeout=60)
 
     def client(self, **options: Any) -> OpenAIModel | AnthropicModel:
         kind = OpenAIModel if self.name == "openai" else AnthropicModel

@@ -16,7 +16,7 @@ HELLO = ModelRequest([{"role": "system", "content": "Be kind."}, {"role": "user"
 
 @pytest.fixture
 async def model(provider: Provider) -> AsyncIterator[AnthropicModel]:
-    made = AnthropicModel("m1", api_key="k", base_url=provider.url, timeout=5)
+    made = AnthropicModel("m1", api_key="k", base_url=provider.url, timeout=60)
     yield made
     await made.aclose()
 
@@ -194,7 +194,7 @@ async def test_without_a_key_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_cancelling_hangs_up(model: AnthropicModel, provider: Provider) -> None:
-    provider.streams(START, block(0, type="text", text=""), text(0, "a"), 30.0)
+    provider.streams(START, block(0, type="text", text=""), text(0, "a"), 600.0)
     came = asyncio.Event()
 
     async def read() -> None:
@@ -206,4 +206,4 @@ async def test_cancelling_hangs_up(model: AnthropicModel, provider: Provider) ->
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.wait_for(provider.hung_up.wait(), 5)
+    await asyncio.wait_for(provider.hung_up.wait(), 60)

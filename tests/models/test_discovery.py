@@ -7,14 +7,21 @@ from toolgate.models import discovery
 
 
 async def test_those_that_answer_with_models_are_found_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with model_server() as ollama, model_server() as web, model_server() as stuck:
+    async with model_server() as ollama, model_server() as web:
         ollama.on("/v1/models", models("qwen3:8b", "llama3"))
         web.on("/v1/models", html())
-        stuck.on("/v1/models", HANG)
-        ports = {ollama.port: "Ollama", web.port: "llama.cpp", stuck.port: "vLLM", 1: "LM Studio"}
-        monkeypatch.setattr(discovery, "PORTS", ports)
+        monkeypatch.setattr(discovery, "PORTS", {ollama.port: "Ollama", web.port: "llama.cpp", 1: "LM Studio"})
+        monkeypatch.setattr(discovery, "SECONDS", 60.0)
         [found] = await discovery.find_servers()
     assert (found.label, found.base_url, found.models) == ("Ollama", f"{ollama.url}/v1", ("qwen3:8b", "llama3"))
+
+
+async def test_one_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with model_server() as stuck:
+        stuck.on("/v1/models", HANG)
+        monkeypatch.setattr(discovery, "PORTS", {stuck.port: "vLLM"})
+        monkeypatch.setattr(discovery, "SECONDS", 0.1)
+        assert await discovery.find_servers() == []
 
 
 def test_the_usual_ports() -> None:

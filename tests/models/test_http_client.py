@@ -66,7 +66,7 @@ async def client() -> AsyncIterator[Callable[..., HttpClient]]:
     made: list[HttpClient] = []
 
     def make(address: str, **headers: str) -> HttpClient:
-        made.append(HttpClient(address, headers, timeout=5))
+        made.append(HttpClient(address, headers, timeout=60))
         return made[-1]
 
     yield make
@@ -109,7 +109,7 @@ async def test_a_connection_that_the_server_closed_is_not_used(client: Callable[
         server.hang_up = True
         used = client(server.url)
         await posted(used)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not used._idle[0].reader.at_eof():
                 await asyncio.sleep(0.01)
         assert await posted(used) == b"hello world"

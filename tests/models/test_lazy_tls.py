@@ -52,7 +52,7 @@ async def redirecting(encrypted: str) -> AsyncIterator[str]:
 async def test_a_redirect_to_a_server_that_nobody_vouches_for_is_not_followed(
     redirecting: str, provider: Provider
 ) -> None:
-    model = OpenAIModel("m", api_key="k", base_url=redirecting, timeout=5)
+    model = OpenAIModel("m", api_key="k", base_url=redirecting, timeout=60)
     with pytest.raises(ModelError) as refused:
         await answer(model)
     await model.aclose()
@@ -66,7 +66,7 @@ async def test_a_redirect_to_a_server_that_is_vouched_for_is_followed(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(LOCALHOST))
     provider.streams(chunk("stop", content="hi"), DONE)
-    model = OpenAIModel("m", api_key="k", base_url=redirecting, timeout=5)
+    model = OpenAIModel("m", api_key="k", base_url=redirecting, timeout=60)
     said = await answer(model)
     await model.aclose()
 
@@ -74,7 +74,7 @@ async def test_a_redirect_to_a_server_that_is_vouched_for_is_followed(
 
 
 async def test_an_encrypted_address_is_verified_from_the_beginning(encrypted: str, provider: Provider) -> None:
-    model = OpenAIModel("m", api_key="k", base_url=encrypted, timeout=5)
+    model = OpenAIModel("m", api_key="k", base_url=encrypted, timeout=60)
     with pytest.raises(ModelError):
         await answer(model, HELLO)
     await model.aclose()

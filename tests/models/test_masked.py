@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolgate.models.base import ModelRequest, ModelStop
-from toolgate.models.masked import MaskedModel, masked
+from toolgate.models.masked import MaskedModel
 from toolgate.protocol.calls import ToolCall
 from toolgate.testing import ScriptedModel
 from toolgate.text import redaction
@@ -78,13 +78,30 @@ async def test_what_is_no_text_is_passed_on_and_the_stream_is_closed() -> None:
             finally:
                 closed.append(True)
 
-    stream = masked(Stopping(), SECRETS).stream(ModelRequest([]))
+    stream = MaskedModel(Stopping(), SECRETS).stream(ModelRequest([]))
     assert [await anext(stream), await anext(stream)] == ["a", ModelStop(reason="length")]
     await stream.aclose()  # type: ignore[attr-defined]
     assert closed == [True]
 
 
-def test_without_secrets_it_is_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("secrets", [(), SECRETS])
+async def test_a_secret_that_becomes_known_during_a_response_is_masked_from_then_on(
+    monkeypatch: pytest.MonkeyPatch, secrets: tuple[str, ...]
+) -> None:
     monkeypatch.setattr(redaction, "_learnt", [])
-    model = ScriptedModel([])
-    assert masked(model, ()) is model
+    redaction.secret_pattern.cache_clear()
+    late = "key-entered-during-a-turn"
+
+    class Telling:
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            yield "no secret yet; "
+            redaction.learn_secret(late)
+            yield f"now {late[:9]}"
+            yield f"{late[9:]}!"
+            yield ToolCall(id="c", name="x", arguments=f'{{"a": "{late}"}}')
+
+    items = [item async for item in MaskedModel(Telling(), secrets).stream(ModelRequest([]))]
+    redaction.added_secrets.remove(late)
+
+    assert "".join(item for item in items if isinstance(item, str)) == "no secret yet; now key[redacted]!"
+    assert items[-1] == ToolCall(id="c", name="x", arguments='{"a": "[redacted]"}')

@@ -17,7 +17,7 @@ DONE = "data: [DONE]\n\n"
 
 @pytest.fixture
 async def model(provider: Provider) -> AsyncIterator[OpenAIModel]:
-    made = OpenAIModel("m1", api_key="k", base_url=provider.url, timeout=5)
+    made = OpenAIModel("m1", api_key="k", base_url=provider.url, timeout=60)
     yield made
     await made.aclose()
 
@@ -187,7 +187,7 @@ async def test_nobody_there() -> None:
 
 async def test_silence_times_out(provider: Provider) -> None:
     model = OpenAIModel(api_key="k", base_url=provider.url, timeout=0.2)
-    provider.streams(chunk(content="a"), 5.0)
+    provider.streams(chunk(content="a"), 600.0)
     with pytest.raises(ModelError) as caught:
         await answer(model)
     await model.aclose()
@@ -202,7 +202,7 @@ async def test_without_a_key_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_cancelling_hangs_up(model: OpenAIModel, provider: Provider) -> None:
-    provider.streams(chunk(content="a"), 30.0)
+    provider.streams(chunk(content="a"), 600.0)
     came = asyncio.Event()
 
     async def read() -> None:
@@ -214,4 +214,4 @@ async def test_cancelling_hangs_up(model: OpenAIModel, provider: Provider) -> No
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.wait_for(provider.hung_up.wait(), 5)
+    await asyncio.wait_for(provider.hung_up.wait(), 60)

@@ -14,7 +14,7 @@ HELLO = ModelRequest([{"role": "user", "content": "Hello"}])
 
 
 async def failure(url: str, model: str = "m1") -> ModelError:
-    client = OpenAIModel(model, api_key="k", base_url=url, timeout=5)
+    client = OpenAIModel(model, api_key="k", base_url=url, timeout=60)
     with pytest.raises(ModelError) as caught:
         [item async for item in client.stream(HELLO)]
     await client.aclose()

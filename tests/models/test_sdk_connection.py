@@ -42,7 +42,7 @@ async def test_a_variable_that_only_the_sdk_knows_needs_it(setting: Setting, mon
 async def test_a_proxy_is_used(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", setting.provider.url)
     setting.provider.url = "http://model.invalid"
-    setting.model = setting.client(timeout=5)
+    setting.model = setting.client(timeout=60)
     assert await kind(setting) is SdkConnection
     assert setting.provider.headers[-1]["host"] == "model.invalid"
 

@@ -1,4 +1,4 @@
-"""The output of search processes as it arrives; none outlives the call."""
+"""The output of processes as it arrives; none outlives the call."""
 
 import sys
 import time
@@ -80,3 +80,10 @@ def test_a_failure_beside_the_processes_leaves_none_running() -> None:
     with pytest.raises(OSError, match="no thread"):
         follow([process], [Collected()], bounds(), fails)
     assert process.poll() is not None
+
+
+def test_the_pipes_are_closed_and_every_process_is_reaped() -> None:
+    processes = [start("raise SystemExit(1)"), start("print(1)")]
+    follow(processes, [Collected(), Collected()], bounds())
+    assert [process.returncode for process in processes] == [1, 0]
+    assert all(pipe is not None and pipe.closed for process in processes for pipe in (process.stdout, process.stderr))

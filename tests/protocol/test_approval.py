@@ -54,7 +54,7 @@ class Desk:
         return True
 
     async def next(self) -> ApprovalRequest:
-        await asyncio.wait_for(self.arrived.wait(), 20)
+        await asyncio.wait_for(self.arrived.wait(), 60)
         self.arrived.clear()
         return next(reversed(self.open.values()))[0]
 

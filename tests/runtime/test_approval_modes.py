@@ -104,6 +104,14 @@ async def test_files_that_other_programs_run_still_ask(tmp_path: Path, name: str
         assert code_of(result) == "APPROVAL_DENIED", path
 
 
+async def test_the_last_file_of_a_repository_asks_and_so_does_what_git_runs(tmp_path: Path) -> None:
+    tools = tools_of(context_of(tmp_path, ACCEPT))
+    written = {}
+    for path in ("data/config", "data/objects/x", "data/HEAD", "data/refs/x"):
+        written[path] = code_of(await tools.handle(call("write_file", {"path": path, "content": "x\n"})))
+    assert written == dict.fromkeys(written) | {"data/HEAD": "APPROVAL_DENIED"}
+
+
 @pytest.mark.parametrize("path", [".git/config", "sub/.git/x", ".toolgate/policy.toml", "tool-output/x"])
 async def test_protected_paths_are_not_accepted(tmp_path: Path, path: str) -> None:
     tools = tools_of(context_of(tmp_path, ACCEPT))
@@ -216,7 +224,13 @@ async def test_a_switch_counts_for_the_next_call(tmp_path: Path) -> None:
     assert code_of(await tools.handle(call("write_file", WRITE))) == "MODE_DENIED"
 
 
-async def test_a_switch_to_plan_mode_while_the_question_is_open_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [("write_file", WRITE, "MODE_DENIED"), ("Bash", {"command": "mkdir src; rm -r src/x"}, "APPROVAL_DENIED")],
+)
+async def test_a_switch_to_plan_mode_while_the_question_is_open_counts(
+    tmp_path: Path, name: str, arguments: dict[str, Any], code: str
+) -> None:
     context = context_of(tmp_path, ASK)
 
     class Switches:
@@ -225,8 +239,9 @@ async def test_a_switch_to_plan_mode_while_the_question_is_open_counts(tmp_path:
             return Approval(allowed=True)
 
     context.approver = Switches()
-    assert code_of(await tools_of(context).handle(call("write_file", WRITE))) == "MODE_DENIED"
+    assert code_of(await tools_of(context).handle(call(name, arguments))) == code
     assert not (tmp_path / "src").exists()
+    await context.aclose()
 
 
 async def test_explain_says_what_the_approval_mode_decides(tmp_path: Path) -> None:

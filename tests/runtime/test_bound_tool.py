@@ -67,7 +67,7 @@ async def test_circular_arguments_are_an_envelope_too() -> None:
 
 
 async def test_it_can_be_cancelled() -> None:
-    tool = ProbeTool(lambda *_: asyncio.sleep(30))
+    tool = ProbeTool(lambda *_: asyncio.sleep(600))
     pending = tool.bind(ToolContext(mode=ToolMode.coding))({})
     await asyncio.sleep(0.01)
     pending.cancel()  # type: ignore[attr-defined]  # the awaitable may carry it, and this one does
@@ -80,7 +80,7 @@ async def test_a_bound_tool_in_another_toolset_is_cancelled_with_it() -> None:
 
     async def behaviour(params: Any, context: ToolContext) -> ToolResponse:
         try:
-            await asyncio.sleep(30)
+            await asyncio.sleep(600)
         finally:
             stopped.append(True)
         raise AssertionError("not reached")

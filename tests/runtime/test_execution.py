@@ -85,7 +85,7 @@ async def test_a_task_that_was_cancelled_at_the_first_wait_lets_the_next_writer_
         """Probe."""
         if wait:
             waiting.set()
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         return "done"
 
     toolset = toolset_of(function(probe))
@@ -109,7 +109,7 @@ async def test_a_call_inside_a_call_of_another_session_gives_the_outer_turn_back
         if depth:
             return "inside"
         await inner.handle(call())
-        result = await asyncio.wait_for(_of(outer.handle(call(arguments={"depth": 1}))), 5)
+        result = await asyncio.wait_for(_of(outer.handle(call(arguments={"depth": 1}))), 60)
         return str(result.response.data["result"])
 
     async def _of(pending: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import json
 import textwrap
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -83,8 +82,8 @@ async def test_other_arguments_are_planned_and_shown(box: Box, install: Install)
         ("def hook(event): return {'decision': object()}", "is no JSON"),
         ("def hook(event): return {'reason': 'x' * 100_000}", "more than"),
         ("def hook(event): return {'decision': 'sure'}", "none of allow, ask and deny"),
-        ("import time\ndef hook(event): time.sleep(3)", "did not return within"),
-        ("import asyncio\nasync def hook(event): await asyncio.sleep(60)", "did not return within"),
+        ("import threading\ndef hook(event): threading.Event().wait()", "did not return within"),
+        ("import asyncio\nasync def hook(event): await asyncio.Event().wait()", "did not return within"),
         ("hook = 7", "is no function"),
         ("import no_such_module", "No module named"),
     ],
@@ -93,10 +92,8 @@ async def test_a_function_that_fails_hangs_or_lies_denies_the_call(
     box: Box, install: Install, code: str, said: str
 ) -> None:
     install(code)
-    began = time.monotonic()
-    result = await use(box, timeout=0.5 if "sleep" in code else 60).do()
+    result = await use(box, timeout=0.5 if "wait()" in code else 60).do()
     assert (code_of(result), box.written, said in result.message) == ("APPROVAL_DENIED", False, True), result.message
-    assert "sleep" not in code or time.monotonic() - began < 2.5
 
 
 async def test_a_name_that_no_package_or_more_than_one_has_denies(box: Box, install: Install) -> None:

@@ -80,18 +80,18 @@ async def test_a_failing_writer_lets_the_next_one_in() -> None:
         raise SystemExit
 
     toolset = toolset_of(ProbeTool(fail), ProbeTool(name="next"))
-    results = await asyncio.wait_for(asyncio.gather(toolset.handle(call()), toolset.handle(call("next"))), 5)
+    results = await asyncio.wait_for(asyncio.gather(toolset.handle(call()), toolset.handle(call("next"))), 60)
     assert [code_of(result) for result in results] == ["INTERNAL_ERROR", None]
 
 
 async def test_a_cancelled_writer_lets_the_next_one_in() -> None:
-    toolset = toolset_of(ProbeTool(lambda *_: asyncio.sleep(30)), ProbeTool(name="next"))
+    toolset = toolset_of(ProbeTool(lambda *_: asyncio.sleep(600)), ProbeTool(name="next"))
     first = toolset.handle(call())
     await asyncio.sleep(0.01)
     second = toolset.handle(call("next"))
     await asyncio.sleep(0.01)
     first.cancel()
-    assert code_of(await asyncio.wait_for(second, 5)) is None
+    assert code_of(await asyncio.wait_for(second, 60)) is None
 
 
 async def test_of_waiting_writers_a_cancelled_one_is_passed_over() -> None:
@@ -109,7 +109,7 @@ async def test_of_waiting_writers_a_cancelled_one_is_passed_over() -> None:
     waiting[0].cancel()
     waiting[1].cancel()
     gate.set()
-    assert code_of(await asyncio.wait_for(waiting[2], 5)) is None
+    assert code_of(await asyncio.wait_for(waiting[2], 60)) is None
     assert [code_of(await one) for one in (first, *waiting[:2])] == [None, "CANCELLED", "CANCELLED"]
 
 

@@ -366,8 +366,8 @@ async def test_a_tool_error_while_planning_is_the_answer() -> None:
 
 
 async def test_no_deadline_runs_while_a_person_thinks() -> None:
-    tool = Planned(timeout=0.03)
-    approver = Asked(lambda: asyncio.sleep(0.08))
+    tool = Planned(timeout=0.5)
+    approver = Asked(lambda: asyncio.sleep(0.6))
     assert code_of(await run(tool, approver=approver)) is None
 
 
@@ -377,7 +377,7 @@ async def test_no_lock_is_held_while_a_person_thinks() -> None:
     texts: list[str] = []
 
     async def meanwhile() -> None:
-        texts.append((await asyncio.wait_for(asyncio.create_task(write()), 2)).response.text)
+        texts.append((await asyncio.wait_for(asyncio.create_task(write()), 60)).response.text)
 
     async def write() -> Any:
         return await holder[0].handle(call("other"))
@@ -440,6 +440,13 @@ async def test_a_precondition_that_no_longer_holds_is_a_conflict(workspace: Work
 async def test_a_precondition_that_holds_lets_it_run(workspace: Workspace) -> None:
     tool = Planned(plan_for(workspace))
     assert code_of(await run(tool, approver=AutoApprover(), workspace=workspace)) is None
+    assert tool.events == ["prepare", "execute"]
+
+
+async def test_a_tool_may_check_the_preconditions_itself(workspace: Workspace) -> None:
+    tool = Planned(plan_for(workspace).model_copy(update={"checks_preconditions": True}))
+    approver = Asked(lambda: (workspace.root / "a.txt").write_text("two, from outside"))
+    assert code_of(await run(tool, approver=approver, workspace=workspace)) is None
     assert tool.events == ["prepare", "execute"]
 
 
@@ -670,7 +677,7 @@ async def test_a_try_that_was_cancelled_leaves_room_for_another() -> None:
     clock.advance(61)
 
     async def slow(params: Any, context: ToolContext) -> ToolResponse:
-        await asyncio.sleep(10)
+        await asyncio.sleep(600)
         return OK
 
     tool.behaviour = slow

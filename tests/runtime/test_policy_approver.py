@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 import toolgate
 from toolgate import Approval, ApprovalRequest, ApprovalRule, PolicyApprover
+from toolgate.errors import DeclarationError
 from toolgate.testing import AutoApprover
 
 
@@ -81,7 +81,15 @@ def test_what_is_no_rule_is_refused(rule: Any) -> None:
         PolicyApprover([rule])
 
 
-@pytest.mark.parametrize("wrong", [{"decision": "maybe"}, {"decision": "allow", "tools": "x"}, {"tool": "x"}])
-def test_a_misspelt_rule_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"decision": "maybe"}, "ApprovalRule: decision is 'maybe': write 'allow', 'ask' or 'deny'"),
+        ({"decision": "allow", "tools": "x"}, "ApprovalRule: tools is unknown; did you mean tool?"),
+        ({"tool": "x"}, "ApprovalRule: decision is missing"),
+    ],
+)
+def test_a_misspelt_rule_is_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(DeclarationError) as caught:
         ApprovalRule(**wrong)
+    assert str(caught.value) == said

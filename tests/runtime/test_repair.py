@@ -2,13 +2,16 @@
 
 import json
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+import toolgate
 from tests.kit import Foreign, ProbeTool, run
-from toolgate.runtime.repair import describe, example_of, problems_of, repair_message, unknown_keys
+from toolgate.runtime.repair import describe, example_of, likely_key, problems_of, repair_message, unknown_keys
+from toolgate.testing import AutoApprover
 from toolgate.tools.schema import parameters_schema
 
 
@@ -71,6 +74,21 @@ def test_an_unknown_key_that_is_nearly_a_known_one_names_it() -> None:
     found = unknown_keys(["old_text", "zzz"], schema)
     assert found["old_text"].startswith("unknown key (did you mean 'old_string'?); known keys: path, old_string")
     assert found["zzz"].startswith("unknown key; known keys:")
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("old", "old_string"), ("NEW", "new_string"), ("oldString", "old_string"), ("file_path", "path"), ("_", None)],
+)
+def test_a_key_of_other_tools_is_known_by_its_words(name: str, key: str | None) -> None:
+    assert likely_key(name, {"properties": {"path": {}, "old_string": {}, "new_string": {}}}) == key
+
+
+async def test_the_correction_has_the_keys_that_were_meant(tmp_path: Path) -> None:
+    async with toolgate.open(tmp_path, "coding", AutoApprover()) as toolset:
+        (tmp_path / "a").write_text("x")
+        result = await toolset.call("edit_file", file="a", old="x", new="y", filePath="a")
+        assert 'CORRECTION: call edit_file with {"path": "…", "old_string": "…", "new_string": "…"}' in result.output
 
 
 def test_a_long_value_is_shown_short() -> None:

@@ -150,7 +150,7 @@ async def test_a_tool_that_stops_says_that_it_was_told_to_and_what_to_look_at(ho
 
     async def wait(_params: Any, _context: ToolContext) -> ToolResponse:
         started.set()
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
         raise AssertionError
 
     probe = ProbeTool(wait, timeout=0.05 if how == "late" else None)

@@ -35,7 +35,8 @@ def group() -> Iterator[ControlGroup]:
 
 
 def sleeping_in(group: ControlGroup, nap: str) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(group.wrap(["sleep", nap]))
+    join = "".join(f"echo 0 >&{fd}; " for fd in group.entrances)
+    process = subprocess.Popen(["bash", "-c", f'{join} exec sleep "$0"', nap], pass_fds=group.entrances)
     assert eventually(lambda: any(str(process.pid) in groups._read(f"{path}/cgroup.procs") for path in group._paths))
     return process
 
@@ -44,7 +45,7 @@ def test_what_is_left_in_a_group_ends_with_it(group: ControlGroup) -> None:
     left = sleeping_in(group, "1000.01")
     group.remove()
 
-    assert left.wait(10) == -signal.SIGKILL
+    assert left.wait(60) == -signal.SIGKILL
     assert [path for path in group._paths if os.path.exists(path)] == []
 
 
@@ -71,6 +72,17 @@ def test_the_groups_of_a_killed_host_are_swept_and_those_of_a_living_one_are_not
     assert eventually(lambda: processes_with(f"sleep {nap}") == [])
     assert [path for path in (*living._paths, *group._paths) if not os.path.exists(path)] == []
     living.remove()
+
+
+@EVERY_LAYER
+def test_a_command_and_what_it_starts_are_members_without_a_descriptor_of_the_group(shells: Shells) -> None:
+    result = shells.command("cat /proc/$$/cgroup; echo --; cat /proc/self/cgroup; echo --; ls -l /proc/$$/fd")
+    shell, child, descriptors = result.stdout.split("--\n")
+
+    assert result.sandbox is not None
+    is_limited = "processes" in result.sandbox.limits and shells.uid == 0
+    assert ("toolgate-" in shell, "toolgate-" in child) == (is_limited, is_limited)
+    assert "cgroup.procs" not in descriptors
 
 
 @EVERY_LAYER

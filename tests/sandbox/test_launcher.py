@@ -9,7 +9,6 @@ import pytest
 from tests.support.privileges import UIDS, run_apart
 from tests.support.shells import Shells, make_layer, shells_for
 from toolgate.process import tree
-from toolgate.sandbox.control_groups import ControlGroup
 from toolgate.sandbox.launcher import Launcher
 
 
@@ -27,15 +26,13 @@ def shells(request: pytest.FixtureRequest, layer: str) -> Iterator[Shells]:
 
 def test_only_layers_without_a_program_of_their_own_have_a_fork_server(shells: Shells) -> None:
     async def script() -> tuple[int, int, int]:
-        group = ControlGroup(processes=64, memory=1 << 30)
-        launcher = Launcher(make_layer(shells.layer), group)
+        launcher = Launcher(make_layer(shells.layer))
         await launcher.warm_up(network=False)
         await launcher.warm_up(network=False)
         first = len(tree.children(os.getpid()))
         await launcher.warm_up(network=True)
         both = len(tree.children(os.getpid()))
         launcher.close()
-        group.remove()
         return first, both, len(tree.children(os.getpid()))
 
     found = run_apart(shells.uid, lambda: asyncio.run(script()))

@@ -185,7 +185,7 @@ def test_a_tree_that_is_closed_or_very_deep_is_removed(shared: Path, uid: int) -
 def test_many_leftovers_do_not_hold_up_the_next_process(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(50):
         (shared / f"{PREFIX}{number}" / "sub").mkdir(parents=True)
-    monkeypatch.setattr(leftovers, "_PATIENCE", -1.0)
+    monkeypatch.setattr(leftovers, "_TIMEOUT", -1.0)
     leftovers.sweep(str(shared))
 
     assert len(os.listdir(shared)) == 50

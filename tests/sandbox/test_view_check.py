@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolgate.sandbox.view import Check
+from toolgate.sandbox.view import RedirectableMount
 from toolgate.sandbox.view_check import view_difference
 
 
@@ -25,9 +25,9 @@ def supervisor() -> Iterator[int]:
     process.stdout.close()
 
 
-def _check(path: Path, *, inode: int | None = None, read_only: bool = False) -> Check:
+def _check(path: Path, *, inode: int | None = None, read_only: bool = False) -> RedirectableMount:
     info = path.stat()
-    return Check(
+    return RedirectableMount(
         target=str(path), device=info.st_dev, inode=info.st_ino if inode is None else inode, read_only=read_only
     )
 

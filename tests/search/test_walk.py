@@ -9,7 +9,7 @@ import pytest
 
 from tests.searching import open_descriptors, plant
 from toolgate.search.ignore import Ignores
-from toolgate.search.walk import CHUNK, DEEPEST, TEMP_PREFIX, Walk, inherited, is_own
+from toolgate.search.walk import CHUNK, DEEPEST, TEMP_PREFIX, TreeWalk, inherited, is_own
 from toolgate.workspace import temporary
 
 
@@ -22,7 +22,7 @@ def start(tmp_path: Path) -> Iterator[int]:
 
 def files(start: int, **options: Any) -> list[str]:
     """All files that a walk shows."""
-    walk = Walk(start, **{"ignores": Ignores(), **options})
+    walk = TreeWalk(start, **{"ignores": Ignores(), **options})
     return sorted(folder.path + name for folder in walk for name in folder.keep(folder.files))
 
 
@@ -45,7 +45,7 @@ def test_everything_is_found_but_what_never_is(tmp_path: Path, start: int) -> No
 
 def test_ignored_directories_are_not_entered_and_are_named(tmp_path: Path, start: int) -> None:
     plant(tmp_path, {".gitignore": "out/\n*.log\n", "out/x": "", "a.log": "", "d/b.log": "", "d/c": ""})
-    walk = Walk(start, ignores=Ignores())
+    walk = TreeWalk(start, ignores=Ignores())
 
     folders = list(walk)
 
@@ -79,7 +79,7 @@ def test_links_are_reported_and_not_followed(tmp_path: Path, start: int) -> None
     (tmp_path / "d" / "up").symlink_to("..")
 
     assert files(start) == ["d/f"]
-    assert sorted(folder.path + link for folder in Walk(start, ignores=None) for link in folder.links) == [
+    assert sorted(folder.path + link for folder in TreeWalk(start, ignores=None) for link in folder.links) == [
         "d/up",
         "self",
     ]
@@ -97,7 +97,7 @@ def test_a_very_large_directory_comes_in_parts_with_its_rules(tmp_path: Path, st
     for number in range(CHUNK + 10):
         (tmp_path / f"f{number}").touch()
 
-    parts = [len(folder.files) for folder in Walk(start, ignores=Ignores())]
+    parts = [len(folder.files) for folder in TreeWalk(start, ignores=Ignores())]
 
     assert (len(parts), sum(parts)) == (2, CHUNK + 11)
     assert not any(name.endswith("5") for name in files(start))
@@ -105,7 +105,7 @@ def test_a_very_large_directory_comes_in_parts_with_its_rules(tmp_path: Path, st
 
 def test_a_directory_that_cannot_be_read_is_named(tmp_path: Path, start: int) -> None:
     plant(tmp_path, {"a/x": "", "b": ""})
-    walk = Walk(start, ignores=None)
+    walk = TreeWalk(start, ignores=None)
     folders = iter(walk)
     next(folders)
     (tmp_path / "a").rename(tmp_path / "gone")
@@ -117,7 +117,7 @@ def test_a_directory_that_cannot_be_read_is_named(tmp_path: Path, start: int) ->
 def test_too_deep_a_tree_ends_and_says_so(tmp_path: Path, start: int) -> None:
     deep = tmp_path
     os.makedirs(deep.joinpath(*["d"] * (DEEPEST + 3)))
-    walk = Walk(start, ignores=None)
+    walk = TreeWalk(start, ignores=None)
 
     assert (len(list(walk)), walk.too_deep) == (DEEPEST + 1, "d/" * (DEEPEST + 1))
 
@@ -125,7 +125,7 @@ def test_too_deep_a_tree_ends_and_says_so(tmp_path: Path, start: int) -> None:
 def test_no_descriptor_is_left_open_when_a_walk_is_abandoned(tmp_path: Path, start: int) -> None:
     plant(tmp_path, {"a/b/c/d/e": ""})
     before = open_descriptors()
-    folders = iter(Walk(start, ignores=None))
+    folders = iter(TreeWalk(start, ignores=None))
     for _ in range(4):
         next(folders)
 

@@ -98,7 +98,7 @@ async def test_d06_eight_processes_write_side_by_side(tmp_path: Path) -> None:
     ended = [child.end() for child in children]
 
     assert [code for code, _ in ended] == [0] * 8
-    assert max(float(lines[0]) for _, lines in ended) < connections.WRITE_PATIENCE
+    assert max(float(lines[0]) for _, lines in ended) < connections.WRITE_TIMEOUT
     assert rows(path, "SELECT COUNT(*) FROM messages") == [(8 * each,)]
     assert rows(path, "SELECT MIN(seq), MAX(seq), COUNT(*) FROM events WHERE session_id = ?", shared) == [
         (1, 4 * each, 4 * each)

@@ -45,7 +45,7 @@ async def test_closing_waits_for_whoever_looks_at_the_file(tmp_path: Path, monke
     def slow(self: FileWatch) -> list[str]:
         look(self)
         looking.set()
-        go_on.wait(10)
+        go_on.wait(60)
         seen.append(self._connection is not None and self._connection.execute("SELECT 1").fetchone())
         return []
 

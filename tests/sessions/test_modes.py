@@ -121,7 +121,7 @@ async def test_m06_a_missing_table_is_chat_safe(tmp_path: Path, caplog: pytest.L
 async def test_m06_a_locked_database_is_chat_safe(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolgate.sessions.connections.READ_PATIENCE", 0.05)
+    monkeypatch.setattr("toolgate.sessions.connections.READ_TIMEOUT", 0.05)
     db = Database(f"sqlite:///{tmp_path}/x.db")
     await db.migrate()
     manager = SessionManager(db, coding())

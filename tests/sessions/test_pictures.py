@@ -3,9 +3,10 @@
 import pytest
 
 from tests.support.pictures import png
-from toolgate.errors import SessionNotFound
+from toolgate.errors import SessionNotFound, TooManyPictures
 from toolgate.protocol.content import ImageContent
-from toolgate.sessions import Database, Message, SessionManager, Usage
+from toolgate.sessions import Database, Message, SessionManager, Usage, pictures
+from toolgate.sessions.pictures import MOST_UNNAMED
 from toolgate.sessions.transcript import message
 
 PICTURE = ImageContent(media_type="image/png", width=3, height=2, data=png(), name="a.png")
@@ -78,3 +79,38 @@ async def test_a_summary_names_the_pictures_that_it_stands_for(store: SessionMan
     await store.append(started.lease, [message("assistant", "Red.", None, None)], turn_id=started.turn.id)
     await store.summarise(started.lease, started.turn.id, "A red box.", 2, tokens=(9, 1), usage=Usage())
     assert (await store.context(session.id)).quoted == ("Look\n[Shown here: a.png (3 × 2)]",)
+
+
+def numbered(number: int, size: int = 0) -> ImageContent:
+    return ImageContent(media_type="image/png", width=3, height=2, data=b"%d" % number + bytes(size))
+
+
+async def test_pictures_that_no_message_names_do_not_pile_up(store: SessionManager) -> None:
+    session = await seen(store)  # a result names one
+    lease = (await store.claim_and_start(session, "and this?", ttl=60, images=[numbered(100)])).lease
+    await store.release(lease)
+    for number in range(MOST_UNNAMED):
+        await store.add_picture(session, numbered(number))
+    await store.add_picture(session, numbered(3))  # once more: nothing is new
+    kept = [await store.picture(session, numbered(number).sha256) for number in range(MOST_UNNAMED)]
+    await store.add_picture(session, numbered(200))
+    left = [await store.picture(session, numbered(number).sha256) for number in range(MOST_UNNAMED)]
+
+    assert None not in kept
+    assert left == [None] * MOST_UNNAMED
+    for named in (PICTURE, numbered(100), numbered(200)):
+        assert await store.picture(session, named.sha256) is not None
+
+
+async def test_a_session_takes_pictures_up_to_a_limit(store: SessionManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "MOST_BYTES", 5_000)
+    monkeypatch.setattr(pictures, "MOST_UNNAMED", 2)
+    session = await store.create()
+    named = [numbered(number, 2_000) for number in range(2)]
+    lease = (await store.claim_and_start(session.id, "look", ttl=60, images=named)).lease
+    await store.release(lease)
+    with pytest.raises(TooManyPictures, match="begin another session"):
+        await store.add_picture(session.id, numbered(2, 2_000))
+    await store.add_picture(session.id, numbered(3))
+
+    assert await store.picture(session.id, numbered(2, 2_000).sha256) is None

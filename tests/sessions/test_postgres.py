@@ -6,6 +6,7 @@ import os
 import signal
 from typing import Any
 
+import asyncpg  # type: ignore[import-untyped]
 import pytest
 
 from tests.distributed.faults import proxied
@@ -35,12 +36,48 @@ async def test_a_follower_hears_of_what_other_processes_write(
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.1)
     await there.append_message(session.id, "user", "hello")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         heard = await following
     await here._db.close()
     await there._db.close()
 
     assert heard == "hello"
+
+
+async def test_a_follower_that_ends_while_it_begins_to_listen_leaves_no_connection(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = asyncio.Event()
+
+    async def never(*_: object) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncpg.Connection, "add_listener", never)
+    db = Database(postgres_url)
+    driver: Any = db.driver
+    following = asyncio.create_task(driver.listen())
+    await begun.wait()
+    following.cancel()
+    await asyncio.wait({following})
+    left = driver._engine.pool.checkedout()
+    await db.close()
+
+    assert left == 0
+
+
+async def test_a_follower_does_not_wait_forever_for_a_silent_server(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.2)
+    async with proxied(postgres_url) as (proxy, way):
+        db = Database(way)
+        await db.migrate()
+        proxy.swallow()
+        with pytest.raises(StoreError, match="no answer"):
+            await db.driver.listen()
+        proxy.heal()
+        await db.close()
 
 
 async def test_leases_hold_between_processes(postgres_url: str) -> None:
@@ -72,7 +109,7 @@ async def test_a_machine_that_vanishes_within_a_transaction_does_not_keep_its_lo
 
         vanishing = asyncio.create_task(write())
         held = await _free(here, False)
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             released = await _free(here, True)
         proxy.heal()
         await asyncio.wait({vanishing})

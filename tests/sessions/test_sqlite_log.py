@@ -119,5 +119,5 @@ def test_a_log_that_another_process_removes_meanwhile_is_no_damage(
     monkeypatch.setattr(sqlite_log, "_read", read_then_close)
 
     assert os.path.exists(f"{path}-wal")
-    assert sqlite_log.look(path) is None
+    assert sqlite_log.log_state(path) is None
     assert not os.path.exists(f"{path}-wal")

@@ -174,7 +174,7 @@ async def test_a_writer_without_room_for_its_thread_says_so_and_the_next_one_wri
 
     monkeypatch.setattr(threading.Thread, "start", starved)
     with pytest.raises((RuntimeError, StoreError)):
-        await asyncio.wait_for(manager.create(), 20)
+        await asyncio.wait_for(manager.create(), 60)
 
     assert (await manager.create()).id
     await db.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from toolgate.shell.command_run import CommandRun
 from toolgate.shell.console import Console
 from toolgate.shell.session import ShellSession
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 async def start(session: ShellSession, shells: Shells, command: str, console: Console) -> CommandRun:
@@ -204,10 +205,9 @@ async def test_output_in_a_flood_leaves_the_loop_alive(session: ShellSession) ->
         console = Console("tty")
         result = await session.execute("yes $'\\e[31mflood\\e[0m'", background=True, console=console)
         await console.wait(session.jobs.run(str(result.job_id)).finished, timeout=PATIENCE, text="flood")
-        loop = asyncio.get_running_loop()
         for _ in range(20):
-            before = loop.time()
+            before = time.thread_time()  # of the loop alone, however busy the machine is
             await asyncio.sleep(0.01)
-            assert loop.time() - before < 2
+            assert time.thread_time() - before < 1
         await session.jobs.stop(str(result.job_id))
         assert console.screen.lines[0] == "flood"

@@ -25,6 +25,17 @@ from toolgate.shell.keys import key_code
         ("C-\\", "\x1c"),
         ("M-x", "\x1bx"),
         ("Alt-X", "\x1bX"),
+        ("Return", "\r"),
+        ("Esc", "\x1b"),
+        ("ctrl+c", "\x03"),
+        ("Control-D", "\x04"),
+        ("^C", "\x03"),
+        ("BSpace", "\x7f"),
+        ("shift+tab", "\x1b[Z"),
+        ("PgDn", "\x1b[6~"),
+        ("Page_Up", "\x1b[5~"),
+        ("ArrowUp", "\x1b[A"),
+        ("DownArrow", "\x1b[B"),
     ],
 )
 def test_a_key_sends_what_terminals_send(name: str, code: str) -> None:
@@ -35,7 +46,9 @@ def test_cursor_keys_follow_the_mode_of_the_program() -> None:
     assert key_code("Down", application=True) == "\x1bOB"
 
 
-@pytest.mark.parametrize("name", ["", "Return of", "C-", "C-cc", "F13", "M-", "\x1b[A", "up up", "é", "C-1", "x"])
+@pytest.mark.parametrize(
+    "name", ["", "Return of", "C-", "C-cc", "F13", "M-", "\x1b[A", "up up", "é", "C-1", "x", "^", "ctrl+", "+"]
+)
 def test_a_key_that_is_none_is_refused_with_examples(name: str) -> None:
     with pytest.raises(ToolError) as caught:
         key_code(name)

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from toolgate import CallableToolset, ToolCall, ToolContext, ToolMode, Workspace, builtin_registry
 from toolgate.settings import ModelSettings, Settings
+from toolgate.text import redaction
 from toolgate.text.masking import MaskedBytes
 from toolgate.text.redaction import mask
 
@@ -35,6 +36,29 @@ async def test_a_secret_that_comes_in_two_pieces_is_not_shown(tmp_path: Path, co
         assert {name for name, _ in pieces} == {stream}
         assert "".join(text for _, text in pieces) == printed
     await context.aclose()
+
+
+async def test_a_secret_that_becomes_known_while_a_command_runs_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "_learnt", [])
+    redaction.secret_pattern.cache_clear()
+    context = ToolContext(workspace=Workspace(tmp_path), mode=ToolMode.coding, settings=Settings.defaults())
+    pieces: list[str] = []
+
+    def print_and_learn(_stream: str, text: str) -> None:
+        pieces.append(text)
+        redaction.learn_secret("entered-while-it-ran")
+        (tmp_path / "known").touch()
+
+    context.on_output = print_and_learn
+    command = "echo begin; until [ -e known ]; do sleep 0.01; done; echo entered-while-it-ran"
+    result = await CallableToolset(builtin_registry(), context).call("Bash", command=command)
+    await context.aclose()
+    redaction.added_secrets.remove("entered-while-it-ran")
+
+    assert "".join(pieces) == "begin\n[redacted]\n"
+    assert "entered-while-it-ran" not in result.response.data["stdout"]
 
 
 async def test_what_is_held_back_at_the_end_of_a_command_is_not_shown_with_the_next_one(tmp_path: Path) -> None:

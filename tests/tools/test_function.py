@@ -167,7 +167,7 @@ async def test_a_synchronous_function_does_not_block_the_loop() -> None:
     @tool(modes=BOTH)
     def block() -> bool:
         """Wait for the loop."""
-        return release.wait(5)
+        return release.wait(60)
 
     async def let_go() -> None:
         release.set()
@@ -185,7 +185,7 @@ async def test_whatever_a_synchronous_function_raises_is_an_answer(error: BaseEx
         """Fail."""
         raise error
 
-    assert code_of(await asyncio.wait_for(run(fail), 5)) == "INTERNAL_ERROR"
+    assert code_of(await asyncio.wait_for(run(fail), 60)) == "INTERNAL_ERROR"
 
 
 async def test_a_synchronous_function_that_runs_dry_is_an_answer() -> None:
@@ -194,7 +194,7 @@ async def test_a_synchronous_function_that_runs_dry_is_an_answer() -> None:
         """The first of nothing."""
         return next(iter(()))
 
-    assert code_of(await asyncio.wait_for(run(first), 5)) == "INTERNAL_ERROR"
+    assert code_of(await asyncio.wait_for(run(first), 60)) == "INTERNAL_ERROR"
 
 
 async def test_a_synchronous_function_that_returns_an_awaitable_is_awaited() -> None:

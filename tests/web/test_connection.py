@@ -8,16 +8,16 @@ import pytest
 
 from tests.web.kit import page, serving
 from toolgate.web import connection
-from toolgate.web.connection import Answer, BadAnswerError
+from toolgate.web.connection import BadAnswerError, HttpAnswer
 from toolgate.web.urls import parse
 
 MOST = 1 << 20
 
 
-async def got(answer: bytes, most: int = MOST, path: str = "/") -> Answer:
+async def got(answer: bytes, most: int = MOST, path: str = "/") -> HttpAnswer:
     async with serving({path: answer}) as server:
         address = parse(server.url(path))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await connection.get(address, "127.0.0.1", headers={}, most=most)
 
 

@@ -135,7 +135,7 @@ async def test_w16_a_server_that_never_ends_its_answer_has_a_deadline() -> None:
     async def slow(head: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\na")
         await writer.drain()
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     async with serving({"/": slow}) as server:
         with pytest.raises(ToolError, match="did not send the page within"):

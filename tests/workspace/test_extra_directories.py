@@ -12,11 +12,13 @@ import toolgate
 from tests.kit import call, code_of
 from toolgate import CallableToolset, ToolResult
 from toolgate.compose import assemble
-from toolgate.errors import ConfigError
+from toolgate.errors import ConfigError, ToolError
 from toolgate.models import OfflineModel
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
+from toolgate.workspace import Workspace
+from toolgate.workspace.extra_directories import open_extra
 
 SECRET = "hunter2-0123456789"
 DENY = '[[rule]]\ntool = "read_file"\nargs = { path = "vault/**" }\ndecision = "deny"\n'
@@ -246,3 +248,15 @@ async def test_a_stack_does_not_start_with_one(place: Path) -> None:
 def test_the_variable_is_split_at_commas(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLGATE_WORKSPACE_EXTRA", f"{place}/docs, {place}/private")
     assert Settings().workspace.extra == (f"{place}/docs", f"{place}/private")
+
+
+def test_a_path_is_held_by_the_directory_that_it_lies_in(place: Path) -> None:
+    with Workspace(place / "root") as workspace:
+        open_extra(workspace, [str(place / "docs")])
+
+        assert workspace.holding(str(place / "docs" / "a.txt")) is workspace.extra[0]
+        assert workspace.holding("a.txt") is workspace
+        assert workspace.holding(str(place / "root" / "a.txt")) is workspace
+        (place / "docs").rename(place / "gone")
+        with pytest.raises(ToolError):
+            workspace.holding(str(place / "docs" / "a.txt"))

@@ -10,17 +10,26 @@ from hypothesis import strategies as st
 from toolgate.workspace import Stop
 from toolgate.workspace import find_text as module
 from toolgate.workspace.encoding import UTF_8, Encoding, detect
-from toolgate.workspace.find_text import find_text
+from toolgate.workspace.find_text import FileContent, Found, LoadedContent
 from toolgate.workspace.pieces import write_all
 
 
-def find(content: bytes, text: str, encoding: Encoding = UTF_8, most: int = 1000) -> list[tuple[int, int]]:
+def search(content: bytes, text: str, encoding: Encoding = UTF_8, most: int = 1000, *, check: bool = False) -> Found:
+    """Search a file, and see that the search in memory finds the same."""
     fd = os.memfd_create("test")
     try:
         write_all(fd, content)
-        return find_text(Stop(), fd, len(content), text, encoding, most).spans
+        found = FileContent(fd, len(content)).find(Stop(), text, encoding, most, check=check)
     finally:
         os.close(fd)
+    in_memory = LoadedContent(content).find(Stop(), text, encoding, most, check=check)
+    assert (in_memory.spans, in_memory.has_nul) == (found.spans, found.has_nul)
+    assert (in_memory.damaged is None) == (found.damaged is None)
+    return found
+
+
+def find(content: bytes, text: str, encoding: Encoding = UTF_8, most: int = 1000) -> list[tuple[int, int]]:
+    return search(content, text, encoding, most).spans
 
 
 def test_matches_do_not_overlap() -> None:
@@ -51,12 +60,13 @@ def test_the_byte_order_mark_is_not_part_of_the_text() -> None:
 
 
 def test_nul_is_seen() -> None:
-    fd = os.memfd_create("test")
-    try:
-        write_all(fd, b"abc\0")
-        assert find_text(Stop(), fd, 4, "x", UTF_8, 10).has_nul
-    finally:
-        os.close(fd)
+    assert search(b"abc\0", "x").has_nul
+
+
+def test_what_is_no_text_is_seen_if_that_is_requested() -> None:
+    assert search(b"abc\xff", "x", check=True).damaged is not None
+    assert search(b"abc\xc3", "x", check=True).damaged is not None
+    assert search(b"abc\xc3\xa4", "x", check=True).damaged is None
 
 
 def test_no_more_than_wanted() -> None:

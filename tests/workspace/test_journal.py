@@ -66,7 +66,7 @@ def test_a_lock_that_another_process_holds_is_waited_for_and_then_given_up(
     from toolgate.errors import ToolError
 
     write(workspace, "f", "1")
-    monkeypatch.setattr("toolgate.workspace.journal._LOCK_PATIENCE", 0.05)
+    monkeypatch.setattr("toolgate.workspace.journal._LOCK_TIMEOUT", 0.05)
     with (workspace.root / ".toolgate/journal/lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(ToolError, match="Another process"):

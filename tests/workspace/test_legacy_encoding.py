@@ -126,3 +126,21 @@ def test_anything_gets_a_guess(data: bytes) -> None:
     assert name
     assert codec
     assert 0 <= confidence < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Straße und die Tür sind schön: größer als früher.\n",
+        "L'été dernier, j'ai mangé des gâteaux à la crème près du château.\n",
+        "El niño español comió piña y bebió café en la montaña.\n",
+        "Räksmörgås är gott på sommaren när det är varmt.\n",
+        "schön",
+        "naïve",
+    ],
+)
+def test_accented_letters_in_words_are_not_chinese(text: str) -> None:
+    name, codec, _, _ = guess_encoding(text.encode("latin-1"))
+
+    assert name in ("latin-1", "windows-1252")
+    assert text.encode("latin-1").decode(codec) == text

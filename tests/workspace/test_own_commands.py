@@ -67,3 +67,15 @@ def test_links_huge_files_and_hostile_names_of_a_project_are_ignored(tmp_path: P
 
 def test_without_folders_everything_is_a_message() -> None:
     assert OwnCommands().expand("/x y") == "/x y"
+
+
+def test_commands_in_a_command_of_claude_code_are_left_to_the_model(tmp_path: Path) -> None:
+    found = commands(
+        tmp_path, commit="---\nallowed-tools: Bash(git:*)\n---\nState: !`git status`\nCommit @a.py for $1."
+    )
+
+    said, _, note = found.expand("/commit $2").rpartition("\n\n")
+
+    assert said == "State: !`git status`\nCommit @a.py for $2."
+    assert "were not run" in note
+    assert "Bash" in note

@@ -6,9 +6,11 @@ import pytest
 
 from toolgate.errors import ToolError
 from toolgate.workspace import Stop, Workspace
+from toolgate.workspace.journal_entries import Origin
 from toolgate.workspace.patch import parse_patch
 from toolgate.workspace.patch_plan import PatchPlan, plan_patch
 from toolgate.workspace.seen_files import SeenFiles
+from toolgate.workspace.transaction import commit_all
 from toolgate.workspace.write import Change
 
 
@@ -51,6 +53,24 @@ def test_the_diff_is_bounded_over_all_files(workspace: Workspace, monkeypatch: p
     plan = planned(workspace, *sections)
 
     assert (plan.added, plan.diff.count("diff cut here") >= 8) == (36, True)
+
+
+@pytest.mark.parametrize(("most", "kept"), [(8, b"a\nb\n"), (3, None)], ids=["by its content", "by its hash"])
+def test_a_file_that_changed_after_planning_is_a_conflict(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, most: int, kept: bytes | None
+) -> None:
+    monkeypatch.setattr("toolgate.workspace.patch_plan._MOST_KEPT", most)
+    plan = planned(workspace, "*** Update File: f", "-a", "+A")
+    (change,) = plan.changes
+    assert isinstance(change, Change)
+    assert change.old == kept
+
+    (workspace.root / "f").write_text("a\nc\n")
+    with pytest.raises(ToolError, match="has changed since it was read"):
+        commit_all(Stop(), workspace, plan.changes, Origin())
+    (workspace.root / "f").write_text("a\nb\n")
+    commit_all(Stop(), workspace, plan.changes, Origin())
+    assert (workspace.root / "f").read_text() == "A\nb\n"
 
 
 def test_a_file_that_was_read_keeps_its_line_ends_when_it_is_replaced(workspace: Workspace) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from toolgate.workspace import Stop, Workspace
 from toolgate.workspace.journal_entries import Origin
-from toolgate.workspace.pieces import Piece, Span
+from toolgate.workspace.pieces import FileSpan, Piece
 from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.write import Change, Written, commit
 
@@ -31,7 +31,7 @@ def write(workspace: Workspace, path: str, *pieces: Piece) -> Written:
 
 def test_spans_of_the_old_file_are_spliced_in(workspace: Workspace) -> None:
     (workspace.root / "f").write_bytes(b"0123456789")
-    write(workspace, "f", Span(0, 3), b"---", Span(7, 3))
+    write(workspace, "f", FileSpan(0, 3), b"---", FileSpan(7, 3))
 
     assert (workspace.root / "f").read_bytes() == b"012---789"
 
@@ -41,6 +41,6 @@ def test_spans_are_copied_through_memory_where_the_kernel_cannot(
 ) -> None:
     monkeypatch.setattr("toolgate.workspace.pieces._by_kernel", lambda *_: 0)
     (workspace.root / "f").write_bytes(b"0123456789" * 300_000)
-    write(workspace, "f", Span(10, 2_999_990), b"!")
+    write(workspace, "f", FileSpan(10, 2_999_990), b"!")
 
     assert (workspace.root / "f").read_bytes() == b"0123456789" * 299_999 + b"!"

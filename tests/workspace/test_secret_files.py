@@ -46,6 +46,14 @@ def test_control_names_of_other_files(path: str) -> None:
         b"[default]\naws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n",
         b"//registry.example/:_authToken=npm_0123456789abcdef\n",
         b"AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQ\n",
+        b"PuTTY-User-Key-File-3: ssh-ed25519\n",
+        b"//registry.example/:_password=c2VjcmV0IHdvcmRz\n",
+        b"_auth=dXNlcjpwYXNzd29yZA==\n",
+        b"npmAuthToken: npm_0123456789abcdef\n",
+        b'{"installed": {"client_secret": "GOCSPX-0123456789"}}',
+        b'{"refresh_token" : "1//0123456789abcdef"}',
+        b"users:\n- user:\n    client-key-data: " + b"A" * 64 + b"\n",
+        b"users:\n- user:\n    token: " + b"A" * 64 + b"\n",
     ],
 )
 def test_contents_of_secret_files(content: bytes) -> None:

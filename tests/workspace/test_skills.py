@@ -140,3 +140,20 @@ def test_there_are_bounds(project: Path) -> None:
 def test_without_folders_there_are_no_skills(project: Path, tmp_path: Path) -> None:
     assert skills(project, tmp_path / "nowhere").all() == []
     assert Skills().all() == []
+
+
+def test_a_skill_of_claude_code_with_further_keys_and_without_a_name_is_taken(project: Path) -> None:
+    place = project / ".claude/skills/release-notes"
+    place.mkdir(parents=True)
+    (place / "SKILL.md").write_text(
+        "---\n"
+        "description: >\n  Writes release notes\n  from commits.\n"
+        "allowed-tools:\n  - Bash(git log:*)\n  - Read\n"
+        "license: Apache-2.0\n"
+        "metadata:\n  version: '1.0'\n  tags: [a, b]\n"
+        "disable-model-invocation: true\n"
+        "---\n\n# Steps\n"
+    )
+    [skill] = skills(project).all()
+
+    assert (skill.name, skill.description) == ("release-notes", "Writes release notes from commits.")

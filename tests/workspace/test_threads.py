@@ -52,7 +52,7 @@ async def test_cancelling_twice_still_waits_for_the_end() -> None:
 
     def stubborn(stop: Stop) -> None:
         started.set()
-        release.wait(10)
+        release.wait(60)
         ended.set()
 
     task = asyncio.create_task(in_thread(stubborn))

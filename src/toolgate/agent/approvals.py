@@ -14,12 +14,13 @@ from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.protocol.ports import Approver, Unattended
-from toolgate.sessions import ApprovalRow, Lease, SessionStore
+from toolgate.sessions import ApprovalRow, AskedApproval, Lease, SessionStore
 
 T = TypeVar("T")
 
 _RETRY_SECONDS = 0.5
 """Pause before an unavailable database is tried again."""
+_WITHDRAWN = Approval(allowed=False, message="withdrawn: the call was cancelled")
 
 
 class RemoteApprover:
@@ -70,16 +71,7 @@ class DurableApprover:
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Store the request, show it, and wait for the first answer."""
-        asked = await self._available(
-            lambda: self._sessions.ask(
-                self._lease,
-                request,
-                turn_id=self._turn_id,
-                asked_in=self._asked_in,
-                timeout=self._timeout,
-                once=self._resumable,
-            )
-        )
+        asked = await self._available(lambda: self._ask(request))
         self._tell(ApprovalRequested(request=asked.request))
         request_id = asked.request.id
         try:
@@ -89,8 +81,7 @@ class DurableApprover:
                 answer = await self._stored_answer(asked.row, asked.waited, asked.seq)
         except asyncio.CancelledError:
             if not self.parked:
-                withdrawn = Approval(allowed=False, message="withdrawn: the call was cancelled")
-                self._tell_answer(request_id, await self._store(request_id, withdrawn))
+                self._tell_answer(request_id, await self._store(request_id, _WITHDRAWN))
             raise
         self._tell_answer(request_id, answer)
         return answer
@@ -98,6 +89,25 @@ class DurableApprover:
     def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
         """Pass advice on to an unattended approver."""
         return isinstance(self._approver, Unattended) and self._approver.advise(request, rules)
+
+    async def _ask(self, request: ApprovalRequest) -> AskedApproval:
+        """Store the request. If the call is cancelled meanwhile, withdraw it, because clients may see it already."""
+        asking = asyncio.ensure_future(
+            self._sessions.ask(
+                self._lease,
+                request,
+                turn_id=self._turn_id,
+                asked_in=self._asked_in,
+                timeout=self._timeout,
+                once=self._resumable,
+            )
+        )
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            with contextlib.suppress(ToolgateError):  # then it was not stored, or the end of the turn withdraws it
+                await self._store((await asking).request.id, _WITHDRAWN)
+            raise
 
     async def _answer_of(self, approver: Approver, request: ApprovalRequest) -> Approval:
         """The approver's answer; a failure and a wrong type are denials."""

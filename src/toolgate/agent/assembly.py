@@ -11,7 +11,7 @@ from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
 from toolgate.agent.handoff import SessionHandoff
 from toolgate.agent.recording import TurnRecorder
-from toolgate.agent.turn import Turn
+from toolgate.agent.turn import RunningTurn
 from toolgate.errors import SessionFenced, ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode
@@ -36,9 +36,9 @@ def assemble(
     approver: Approver | None,
     agents: AgentRunner | None,
     live_output: bool = False,
-    kind: Callable[..., Turn] = Turn,
+    kind: Callable[..., RunningTurn] = RunningTurn,
     handoff: SessionHandoff | None = None,
-) -> Turn:
+) -> RunningTurn:
     """A turn in `mode`. Its calls are recorded under the lease, and `approver` answers its approval requests."""
     recorder = TurnRecorder(dependencies.sessions, lease, turn_id, handoff)
     own = context.derive(
@@ -63,7 +63,7 @@ def assemble(
 
 @contextlib.asynccontextmanager
 async def watched(
-    sessions: SessionStore, lease: Lease, turn: Turn, turn_id: str, seconds: float
+    sessions: SessionStore, lease: Lease, turn: RunningTurn, turn_id: str, seconds: float
 ) -> AsyncIterator[None]:
     """Renews the lease. Stops the turn if another process asks for it or has claimed the session."""
     watcher = asyncio.get_running_loop().create_task(_watch(sessions, lease, turn, turn_id, seconds))
@@ -73,7 +73,7 @@ async def watched(
         watcher.cancel()
 
 
-async def _watch(sessions: SessionStore, lease: Lease, turn: Turn, turn_id: str, seconds: float) -> None:
+async def _watch(sessions: SessionStore, lease: Lease, turn: RunningTurn, turn_id: str, seconds: float) -> None:
     left = seconds / 3
     while True:
         pause = min(_LOOK, left)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from toolgate.errors import ModelError
@@ -21,8 +20,7 @@ _REMEMBERED: Final = 3600.0
 """Seconds for which a refusal counts: after that the server may take more than before."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Learnt:
+class _Learnt(NamedTuple):
     tokens: int
     stated: bool
     """Whether the provider has said it, and it is not a guess."""
@@ -61,7 +59,8 @@ class ContextLimits:
         """Note that a request was answered: a guess that was too low grows again."""
         learnt = self._known(model)
         if learnt is not None and not learnt.stated and size > 0.8 * learnt.tokens:
-            learnt.tokens = min(self._ceiling, int(learnt.tokens * _GROWTH))
+            more = min(self._ceiling, int(learnt.tokens * _GROWTH))
+            self._learnt[_name(model)] = learnt._replace(tokens=more)
 
     def _known(self, model: Any) -> _Learnt | None:
         name = _name(model)

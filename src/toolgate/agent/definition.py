@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
+from toolgate.declared import Declared
 from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.tools.text import load_text
@@ -25,7 +26,7 @@ _MOST = 100
 _KEYS = ("name", "description", "tools", "model")
 
 
-class AgentDefinition(BaseModel):
+class AgentDefinition(Declared):
     """A sub-agent."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -48,7 +49,7 @@ class AgentDefinition(BaseModel):
         end = next(number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---")
         fields = _front_matter(lines[1:end])
         try:
-            return cls(**fields, prompt="\n".join(lines[end + 1 :]).strip())
+            return cls.model_validate({**fields, "prompt": "\n".join(lines[end + 1 :]).strip()})
         except ValidationError as error:
             problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
             raise ValueError("; ".join(problems)) from None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolgate.agent.deferred import OfferedTools
 from toolgate.agent.reply import FIRST_WAIT
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from toolgate.settings import AgentSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnDependencies:
+class TurnDependencies(NamedTuple):
     """The objects that a turn works with."""
 
     sessions: SessionStore
@@ -29,7 +27,7 @@ class TurnDependencies:
     prompt: PromptBuilder
     settings: AgentSettings
     limits: ContextLimits
-    offered: OfferedTools = field(default_factory=OfferedTools)
+    offered: OfferedTools
     first_wait: float = FIRST_WAIT
     ends: UnstoredResults | None = None
     """Stores the ends of turns later; None if another process resumes such a turn instead."""
@@ -37,13 +35,13 @@ class TurnDependencies:
     """The project that the sessions belong to: what a person has allowed in another one is ignored."""
 
 
-@dataclass(slots=True)
 class Tally:
     """Calls and tokens of a turn."""
 
-    calls: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    context_tokens: int = 0
-    context_limit: int = 0
+    def __init__(self) -> None:
+        self.calls = Counter[str]()
+        self.errors = Counter[str]()
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.context_tokens = 0
+        self.context_limit = 0

@@ -1,7 +1,5 @@
 """The events of a turn. Every event except partial text is stored before it is emitted."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,9 @@ from toolgate.agent.approvals import DurableApprover
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.calls import as_dict
 from toolgate.agent.compaction import Compactor, check_message, tokens_of
+from toolgate.agent.context_factory import ContextFactory
 from toolgate.agent.context_limits import ContextLimits
+from toolgate.agent.deferred import OfferedTools
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
@@ -21,17 +22,16 @@ from toolgate.agent.pictures import sees_pictures
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
 from toolgate.agent.resume import CompactionTurn, ResumedTurn
+from toolgate.agent.session_models import SessionModels
 from toolgate.agent.session_slots import SessionSlot, SessionSlots
 from toolgate.agent.stream import TurnStream
 from toolgate.agent.subagents import SubAgentDependencies, SubAgents
-from toolgate.agent.turn import Turn
+from toolgate.agent.turn import RunningTurn
 from toolgate.agent.turn_result import STORE_ERROR, close, last_event, run_turn
 from toolgate.agent.typed_turn import TypedTurn, typed_command
 from toolgate.agent.unstored import UnstoredResult, UnstoredResults
-from toolgate.errors import ModelError
 from toolgate.models.base import ModelClient
-from toolgate.models.masked import masked
-from toolgate.models.source import ModelSource, UnusableModel
+from toolgate.models.source import ModelSource
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.closing import AsyncClosing
 from toolgate.protocol.content import ImageContent, Picture, StoredImage
@@ -44,7 +44,7 @@ from toolgate.sessions import Lease, SessionStore
 from toolgate.sessions.ancestors import top_session
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.approver import AnyApprover, approver_of
-from toolgate.tools.context import ToolContext, checked_policy
+from toolgate.tools.context import ToolContext, checked_policy, checked_settings, checked_workspace
 from toolgate.workspace.own_commands import OwnCommands
 from toolgate.workspace.skills import Skills
 
@@ -88,41 +88,47 @@ class AgentLoop(AsyncClosing):
         ignored here. `remembers_for_project` lets a person have rules written to the user's own policy file. With
         `nested_output`, what a sub-agent does is live output of the call that it works for.
         """
+        _check_parts(model, registry, sessions)
         if settings is None:
             from toolgate.settings import Settings
 
             settings = _at_stage_of(sessions, Settings.defaults())
-        self._settings = settings = settings.checked()
+        self._settings = settings = checked_settings(settings)
         self._secrets = secrets_of(settings)
-        self._workspace = workspace
-        self._memory = memory
-        self._approver = approver_of(approver)
-        self._policy = checked_policy(policy)
+        workspace = checked_workspace(workspace)
         self._live_output = live_output
         self._project = project
-        self._remembers_for_project = remembers_for_project
         self._nested_output = nested_output
         self._agents = Agents(workspace, agents)
-        self._skills = Skills(workspace, settings.user_directory)
+        skills = Skills(workspace, settings.user_directory)
+        self._contexts = ContextFactory(
+            settings=settings,
+            workspace=workspace,
+            approver=approver_of(approver),
+            policy=checked_policy(policy),
+            memory=memory,
+            skills=skills,
+            remembers_for_project=remembers_for_project,
+        )
+        self._models = SessionModels(model, models, self._secrets)
         self.commands = OwnCommands(workspace, settings.user_directory)
         """The slash commands of the user and the project; a message that is one stands for its text."""
         prompt = prompt or PromptBuilder(
-            registry, settings, workspace=workspace, memory=memory, agents=self._agents, skills=self._skills
+            registry, settings, workspace=workspace, memory=memory, agents=self._agents, skills=skills
         )
         self._ends = UnstoredResults(sessions)
         self._dependencies = TurnDependencies(
             sessions=sessions,
-            model=_default(model),
+            model=self._models.default,
             registry=registry,
             prompt=prompt,
             settings=settings.agent,
             limits=ContextLimits(settings.agent.context_tokens),
+            offered=OfferedTools(),
             first_wait=first_wait,
             ends=self._ends,
             project=project,
         )
-        self._model = model
-        self._find = model.find if isinstance(model, ModelSource) else models
         self._slots = SessionSlots(self._new_slot)
         self._running: dict[str, TurnStream] = {}
         self._outside: ToolContext | None = None
@@ -227,7 +233,7 @@ class AgentLoop(AsyncClosing):
             mode = await sessions.get_mode(session_id)
             slot = await self._slots.take(session_id)
             await slot.recall(started.stored_handoff)
-            kind: Callable[..., Turn] = CompactionTurn if said is None else Turn
+            kind: Callable[..., RunningTurn] = CompactionTurn if said is None else RunningTurn
             if typed is not None:
                 kind = functools.partial(TypedTurn, typed)
             turn = self._assemble(slot, lease, turn_id, mode, stream, started.model, kind)
@@ -256,27 +262,11 @@ class AgentLoop(AsyncClosing):
         """Refuse a message that the session's model cannot take, before it is stored."""
         sessions, registry = self._dependencies.sessions, self._dependencies.registry
         session = await sessions.get(session_id)
-        model = self._model_of(session.model)
+        model = self._models.of_session(session.model)
         limit = self._dependencies.limits.of(model)
         prompt = await self._dependencies.prompt.build(session_id, session.mode)
         spent = tokens_of({"content": prompt}) + self._dependencies.offered.of(registry, (session.mode,))[1]
         check_message(said, limit - spent, images if sees_pictures(model) else ())
-
-    def _model_of(self, name: str) -> ModelClient:
-        """The model of a session. One that cannot be used here fails when it is asked."""
-        try:
-            if not name:
-                return masked(_default(self._model), self._secrets)
-            if self._find is None:
-                raise ModelError("MODEL_NOT_FOUND", f"The session wants the model {name!r}: no other is set up here.")
-            return masked(self._find(name), self._secrets)
-        except ModelError as error:
-            return UnusableModel(name, error)
-
-    def _named(self, name: str) -> ModelClient:
-        """The model that a sub-agent names."""
-        assert self._find is not None
-        return masked(self._find(name), self._secrets)
 
     def _assemble(
         self,
@@ -286,16 +276,16 @@ class AgentLoop(AsyncClosing):
         mode: ToolMode,
         stream: TurnStream,
         model: str = "",
-        kind: Callable[..., Turn] = Turn,
-    ) -> Turn:
-        dependencies = dataclasses.replace(self._dependencies, model=self._model_of(model))
+        kind: Callable[..., RunningTurn] = RunningTurn,
+    ) -> RunningTurn:
+        dependencies = self._dependencies._replace(model=self._models.of_session(model))
         approver: Approver | None = None
-        if self._approver is not None:
+        if self._contexts.approver is not None:
             approver = DurableApprover(
                 self._dependencies.sessions,
                 lease,
                 turn_id,
-                approver=self._approver,
+                approver=self._contexts.approver,
                 emit=stream.emit,
                 timeout=self._settings.agent.approval_timeout,
             )
@@ -328,7 +318,7 @@ class AgentLoop(AsyncClosing):
         subagents: Callable[..., SubAgents] = SubAgents,
         agent: str = "",
         allowed: Iterable[str] = (),
-    ) -> AsyncIterator[Turn]:
+    ) -> AsyncIterator[RunningTurn]:
         """Resume a turn that another process has started. The caller stores its end.
 
         `subagents` creates the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed`
@@ -337,7 +327,7 @@ class AgentLoop(AsyncClosing):
         # not `get_mode`, which means `chat_safe` while the store is unavailable; here the caller retries
         session = await self._dependencies.sessions.get(lease.session_id)
         mode = session.mode
-        dependencies = dataclasses.replace(self._dependencies, model=self._model_of(session.model))
+        dependencies = self._dependencies._replace(model=self._models.of_session(session.model))
         owner = await top_session(self._dependencies.sessions, lease.session_id) if agent else lease.session_id
         shared = self._shared(owner, dependencies)
         children = subagents(shared, lease, turn_id, mode, self._dependencies.registry, approver)
@@ -375,39 +365,23 @@ class AgentLoop(AsyncClosing):
     ) -> dict[str, Any]:
         """Run one call outside of any session, through the same gates, and return the result as a plain object."""
         if self._outside is None:
-            self._outside = self._context(None)
+            self._outside = self._contexts.context(None)
         text = arguments if isinstance(arguments, str) else encode(arguments)
         toolset = self._dependencies.registry.toolset(mode, self._outside)
         return as_dict(name, await toolset.handle(ToolCall(id=call_id, name=name, arguments=text)))
 
     def _new_slot(self, session_id: str) -> SessionSlot:
-        return SessionSlot(context=self._context(session_id), compactor=Compactor(self._settings.agent.context_tokens))
+        compactor = Compactor(self._settings.agent.context_tokens)
+        return SessionSlot(self._contexts.context(session_id), compactor)
 
     def _shared(self, owner: str, dependencies: TurnDependencies) -> SubAgentDependencies:
         """What the sub-agents of a session share. They can read each other's outputs."""
-        new_context = functools.partial(self._context, owner=owner)
-        models = None if self._find is None else self._named
         return SubAgentDependencies(
-            dependencies=dependencies, agents=self._agents, models=models, new_context=new_context
+            dependencies=dependencies,
+            agents=self._agents,
+            models=self._models.by_name,
+            new_context=functools.partial(self._contexts.context, owner=owner),
         )
-
-    def _context(self, session_id: str | None, owner: str | None = None) -> ToolContext:
-        """A context for a session; `owner` is the session that its outputs belong to, if it is another one."""
-        workspace = self._workspace
-        if workspace is not None and owner is not None:
-            workspace = workspace.for_session(self._settings.tool_output.dir, owner)
-        context = ToolContext(
-            workspace=workspace,
-            session_id=session_id,
-            approver=self._approver,
-            settings=self._settings,
-            memory=self._memory,
-            policy=self._policy,
-        )
-        context.remembers_for_project = self._remembers_for_project
-        context.loaded_tools = set()
-        context.skills = self._skills
-        return context
 
 
 def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:
@@ -416,5 +390,11 @@ def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:
     return settings.model_copy(update={"session": settings.session.model_copy(update=stage)})
 
 
-def _default(model: ModelClient | ModelSource) -> ModelClient:
-    return model.default if isinstance(model, ModelSource) else model
+def _check_parts(model: object, registry: object, sessions: object) -> None:
+    """Raise `TypeError` for what is not what it is passed as, before a turn runs into it."""
+    if not isinstance(model, ModelSource) and not hasattr(model, "stream"):
+        raise TypeError(f"model must be a client with stream, not {model!r:.80}: write choose_model(name)")
+    if not isinstance(registry, ToolRegistry):
+        raise TypeError(f"registry must be a ToolRegistry, not {registry!r:.80}: write builtin_registry()")
+    if not hasattr(sessions, "append_message"):
+        raise TypeError(f"sessions must be a store of sessions, not {sessions!r:.80}: write InMemorySessions()")

@@ -10,8 +10,8 @@ from toolgate.errors import ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.content import ImageContent
-from toolgate.protocol.fast import trusted
 from toolgate.protocol.record import CallRecord
+from toolgate.protocol.unvalidated import trusted
 from toolgate.sessions import Lease, Message, SessionStore
 
 Entry = Message | CallRecord

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from toolgate.errors import ModelError
@@ -33,19 +32,19 @@ _TOO_LONG = "\n\n[The answer was cut: it was longer than {most} bytes.]"
 _DECLINED = "[The model declined to answer.]"
 
 
-@dataclass(slots=True)
 class Reply:
     """The answer so far."""
 
-    parts: list[str] = field(default_factory=list)
-    half: str = ""
-    """The first half of a surrogate pair whose second half comes with the next piece: servers split text anywhere."""
-    calls: list[ToolCall] = field(default_factory=list)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    reason: str = "stop"
-    size: int = 0
-    """Bytes of the text."""
+    def __init__(self, text: str = "") -> None:
+        self.parts = [text] if text else []
+        self.half = ""
+        """The first half of a surrogate pair; the second comes with the next piece: servers split text anywhere."""
+        self.calls: list[ToolCall] = []
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.reason = "stop"
+        self.size = 0
+        """Bytes of the text."""
 
     @property
     def text(self) -> str:

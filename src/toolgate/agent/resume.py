@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from toolgate.agent.turn import Turn
+from toolgate.agent.turn import RunningTurn
 from toolgate.protocol.calls import ToolCall, ToolResult
 
 
-class ResumedTurn(Turn):
+class ResumedTurn(RunningTurn):
     """Resumes a turn where the previous process stopped.
 
     Nothing is said twice, and a call that has ended is not run again. A call that had started is repeated if its tool
@@ -53,7 +53,7 @@ class ResumedTurn(Turn):
         return self._toolset.may_repeat(name) or (name == "task" and getattr(agents, "durable", False) is True)
 
 
-class CompactionTurn(Turn):
+class CompactionTurn(RunningTurn):
     """A turn without a message: the model summarises the conversation, because the person asked for it."""
 
     async def rounds(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from toolgate.agent import permissions
 from toolgate.agent.compaction import Compactor
@@ -16,17 +15,17 @@ MOST = 64
 """Sessions that are kept; the one that was idle for longest is closed first."""
 
 
-@dataclass(slots=True, kw_only=True)
 class SessionSlot:
     """What is kept for one session."""
 
-    context: ToolContext
-    compactor: Compactor
-    taken: bool = False
-    handoff: SessionHandoff | None = None
-    """The state that the session hands on; None until the stored state was restored."""
-    fence: int = 0
-    """The fence of the last turn that another process started and this one ran."""
+    def __init__(self, context: ToolContext, compactor: Compactor) -> None:
+        self.context = context
+        self.compactor = compactor
+        self.taken = False
+        self.handoff: SessionHandoff | None = None
+        """The state that the session hands on; None until the stored state was restored."""
+        self.fence = 0
+        """The fence of the last turn that another process started and this one ran."""
 
     async def recall(self, stored_handoff: StoredHandoff) -> None:
         """Restore what the session was allowed and its stored state, once. Notice that its person went back in it."""

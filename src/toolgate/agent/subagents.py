@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolgate.agent.assembly import assemble, watched
 from toolgate.agent.background_tasks import BackgroundTasks
@@ -17,7 +15,7 @@ from toolgate.agent.earlier_tasks import agent_of, stored_state, task_session
 from toolgate.agent.events import AgentEvent
 from toolgate.agent.nested_output import nested
 from toolgate.agent.prompt import PromptBuilder
-from toolgate.agent.turn import Turn
+from toolgate.agent.turn import RunningTurn
 from toolgate.agent.turn_result import STORE_ERROR, TurnResult, close, run_turn
 from toolgate.agent.unstored import UnstoredResult
 from toolgate.errors import ModelError, SessionError, StoreError, ToolError
@@ -36,8 +34,7 @@ AT_ONCE = 8
 """Sub-agents of one turn that run at the same time; the others wait."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubAgentDependencies:
+class SubAgentDependencies(NamedTuple):
     """What all sub-agents of a session work with."""
 
     dependencies: TurnDependencies
@@ -263,7 +260,9 @@ class SubAgents:
         await sessions.append_event(self._lease, "agent_started", said, turn_id=self._turn_id)
         return session
 
-    def turn_of(self, agent: str, context: ToolContext, lease: Lease, turn_id: str, kind: type[Turn]) -> Turn:
+    def turn_of(
+        self, agent: str, context: ToolContext, lease: Lease, turn_id: str, kind: type[RunningTurn]
+    ) -> RunningTurn:
         """The turn of a sub-agent whose session exists already."""
         definition = self._admitted(agent)
         context.agent = definition.name
@@ -276,9 +275,9 @@ class SubAgents:
         context: ToolContext,
         lease: Lease,
         turn_id: str,
-        kind: type[Turn] = Turn,
+        kind: type[RunningTurn] = RunningTurn,
         call_id: str = "",
-    ) -> Turn:
+    ) -> RunningTurn:
         """A turn with those of the parent's tools that the definition names."""
         shared = self._shared
         names = self._registry.names() if definition.tools is None else definition.tools
@@ -287,8 +286,8 @@ class SubAgents:
         prompt = PromptBuilder(
             view, context.settings, workspace=context.workspace, identity=definition.prompt, agents=shared.agents
         )
-        dependencies = dataclasses.replace(shared.dependencies, model=model, registry=view, prompt=prompt)
-        shared = dataclasses.replace(shared, dependencies=dependencies)
+        dependencies = shared.dependencies._replace(model=model, registry=view, prompt=prompt)
+        shared = shared._replace(dependencies=dependencies)
         children = SubAgents(shared, lease, turn_id, self._mode, view, self._approver, self._depth + 1)
         compactor = Compactor(dependencies.limits.of(model))
         return assemble(
@@ -306,17 +305,17 @@ class SubAgents:
         )
 
 
-async def _to_its_end(turn: Turn) -> TurnResult:
+async def _to_its_end(turn: RunningTurn) -> TurnResult:
     """Run a sub-agent's turn in its own task: if the parent is cancelled, the turn ends properly first."""
     task = asyncio.get_running_loop().create_task(run_turn(turn))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError as error:
         turn.stop()
-        return dataclasses.replace(await task, cause=error)
+        return (await task)._replace(cause=error)
 
 
-def _answer(name: str, turn: Turn, ending: TurnResult) -> dict[str, Any]:
+def _answer(name: str, turn: RunningTurn, ending: TurnResult) -> dict[str, Any]:
     summary = [
         {"tool": tool, "calls": count, "errors": turn.tally.errors[tool]} for tool, count in turn.tally.calls.items()
     ]

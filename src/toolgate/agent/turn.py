@@ -41,7 +41,7 @@ class TurnStopped(Exception):
     """The turn was asked to stop."""
 
 
-class Turn:
+class RunningTurn:
     """The rounds of one turn. Every message is stored before it is emitted; `stop` ends the turn properly."""
 
     def __init__(
@@ -209,7 +209,7 @@ class Turn:
         """Tell the model that it has used all rounds, and end."""
         text = load_text(__file__).format(rounds=self._dependencies.settings.max_rounds)
         self._emit(TextChunk(content=text))
-        await self._said(Reply(parts=[text]))
+        await self._said(Reply(text))
 
     async def _ask(self, reply: Reply) -> None:
         """Get one answer of the model. A conversation that is too long for it is compacted and sent again."""

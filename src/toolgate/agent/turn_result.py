@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from toolgate.agent.events import TurnDone, TurnFailed
 from toolgate.agent.handoff import SessionHandoff
-from toolgate.agent.turn import Turn, TurnStopped
+from toolgate.agent.turn import RunningTurn, TurnStopped
 from toolgate.agent.turn_context import NothingToCompact
 from toolgate.agent.turn_hooks import TurnDenied
 from toolgate.errors import ModelError, SessionError, SessionFenced, StoreError, ToolgateError, WorkspaceError
@@ -27,8 +27,7 @@ _AGAIN = (STORE_ERROR, "SESSION_FENCED")
 """Results after which the turn may go on elsewhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnResult:
+class TurnResult(NamedTuple):
     """How a turn ended."""
 
     status: TurnStatus
@@ -36,11 +35,11 @@ class TurnResult:
     message: str = ""
     cause: BaseException | None = None
     """The exception to raise after everything is stored."""
-    details: dict[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = {}
     """What else the log says about it: the size of the context, and the cause and the advice of a failed model."""
 
 
-async def run_turn(turn: Turn) -> TurnResult:
+async def run_turn(turn: RunningTurn) -> TurnResult:
     """Run a turn to its end and return the result; raises nothing."""
     with span(
         "invoke_agent", turn.agent, gen_ai__agent__name=turn.agent, gen_ai__conversation__id=turn.session_id
@@ -52,10 +51,10 @@ async def run_turn(turn: Turn) -> TurnResult:
         if result.status != "done":
             seen.failed(result.code)
         size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}
-        return replace(result, details={**result.details, **size})
+        return result._replace(details={**result.details, **size})
 
 
-async def _run_turn(turn: Turn) -> TurnResult:
+async def _run_turn(turn: RunningTurn) -> TurnResult:
     try:
         await turn.rounds()
     except TurnStopped:
@@ -117,7 +116,7 @@ async def close(
         return TurnResult(status="failed", code=STORE_ERROR, message=str(error), cause=result.cause)
 
 
-def last_event(result: TurnResult, turn: Turn, turn_id: str) -> TurnDone | TurnFailed:
+def last_event(result: TurnResult, turn: RunningTurn, turn_id: str) -> TurnDone | TurnFailed:
     """The last event of a turn."""
     if result.status != "done":
         details = result.details

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolgate.agent.reply import Reply
-from toolgate.agent.turn import Turn
+from toolgate.agent.turn import RunningTurn
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
@@ -16,7 +16,7 @@ def typed_command(command: str) -> ToolCall:
     return ToolCall(id=f"typed_{uuid7()}", name="Bash", arguments=encode({"command": command}))
 
 
-class TypedTurn(Turn):
+class TypedTurn(RunningTurn):
     """Runs one call that a person has typed, through the same gates as a model's, and ends."""
 
     def __init__(self, call: ToolCall, *more: Any) -> None:

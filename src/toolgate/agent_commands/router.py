@@ -145,7 +145,7 @@ def _hint(command: AgentCommand, line: Line) -> str:
     return f"toolgate: '{command.name}' is an agent command only where it stands alone; run it on its own\n"
 
 
-class Session(Protocol):
+class CommandSession(Protocol):
     """Anything that runs commands. MAY have `cwd` (relative to the root), `exists(path)` and `jobs`.
 
     `jobs keep` needs an `execute` that takes `timeout` and `to_background`.
@@ -159,7 +159,7 @@ class Session(Protocol):
 class BashWrapperHandler:
     """Runs command lines in a session; `bash <command>` is `<command>`."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: CommandSession) -> None:
         self._session = session
 
     async def execute(self, command_line: str) -> CommandResult:
@@ -182,7 +182,7 @@ Dispatch = Callable[[ToolCall], Awaitable[ToolResult]]
 class CommandRouter:
     """Runs command lines: agent commands as calls of their tools, everything else in the session."""
 
-    def __init__(self, session: Session, dispatch: Dispatch) -> None:
+    def __init__(self, session: CommandSession, dispatch: Dispatch) -> None:
         self._session = session
         self._dispatch = dispatch
 
@@ -247,11 +247,11 @@ def _make(stdout: str, stderr: str, exit_code: int | None) -> CommandResult:
     return CommandResult(stdout, stderr, exit_code)
 
 
-def _cwd(session: Session) -> str:
+def _cwd(session: CommandSession) -> str:
     cwd = getattr(session, "cwd", ".")
     return cwd if isinstance(cwd, str) else "."
 
 
-def _exists(session: Session) -> Exists:
+def _exists(session: CommandSession) -> Exists:
     exists = getattr(session, "exists", None)
     return exists if callable(exists) else _nothing_exists

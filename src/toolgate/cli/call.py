@@ -15,6 +15,7 @@ from toolgate.cli.parser import add_json, add_mode, add_root, add_tools, own_too
 from toolgate.cli.stdin import read_stdin
 from toolgate.cli.style import Style
 from toolgate.cli.visible import visible
+from toolgate.garbage import collection_postponed
 from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Call the tool, show the result, and return the exit code."""
-    tools = own_tools(args)
-    arguments = read_stdin() if args.arguments == ["-"] else arguments_of(args.name, args.arguments, tools)
+    with collection_postponed():  # nothing that imports make is garbage
+        tools = own_tools(args)
+        arguments = read_stdin() if args.arguments == ["-"] else arguments_of(args.name, args.arguments, tools)
     result = asyncio.run(_call(args.name, arguments, args.mode, args.root, tools))
     if args.json:
         sys.stdout.write(result.response.to_json() + "\n")

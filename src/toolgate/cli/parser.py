@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class Parser(argparse.ArgumentParser):
     """Reports errors in one line that points to the help, and speaks the person's language."""
 
+    _mixing = False
+
     def __init__(self, *args: Any, **options: Any) -> None:
         """Like argparse's own, with its headings translated."""
         super().__init__(*args, **options)
@@ -22,6 +24,28 @@ class Parser(argparse.ArgumentParser):
         for action in self._actions:
             if action.dest == "help":
                 action.help = translate("show this help message and exit")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does, but take options also between the arguments of a call; after `--` there are none."""
+        rest = next((action.dest for action in self._actions if action.nargs == "*"), None)
+        if self._mixing or rest is None or args is None:
+            return super().parse_known_args(args, namespace)
+        words = [*args, "--"]
+        end = words.index("--")
+        self._mixing = True  # argparse's own function comes back here
+        try:
+            parsed, unknown = super().parse_known_intermixed_args(words[:end], namespace)
+        finally:
+            self._mixing = False
+        setattr(parsed, rest, [*getattr(parsed, rest), *words[end + 1 : -1]])
+        if any(word.startswith("-") for word in unknown):
+            self.error(
+                translate(
+                    "unrecognized arguments: {words}; put -- before arguments that begin with a dash",
+                    words=" ".join(unknown),
+                )
+            )
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` instead of printing the whole usage."""
@@ -70,7 +94,7 @@ def add_tools(parser: argparse.ArgumentParser, more: str = "") -> None:
 
 
 def own_tools(args: argparse.Namespace) -> "list[Tool[Any]]":
-    """Return the tools of installed packages and of `--tools`. Raises `ConfigError` for what is none."""
+    """Return the tools of installed packages and of `--tools`. Raises `ConfigError` for what is not a tool."""
     from toolgate.plugins import load_tools, tools_of
 
     return tools_of(load_tools(getattr(args, "tools", ())))

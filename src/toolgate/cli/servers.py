@@ -48,7 +48,7 @@ async def _run(args: argparse.Namespace) -> int:
 
     settings = Settings()
     root = str(Path(args.root or settings.workspace.root).absolute())
-    async with connect_configured(toolgate.ToolRegistry(), settings, root, patience=_CONNECT_TIMEOUT) as servers:
+    async with connect_configured(toolgate.ToolRegistry(), settings, root, start_timeout=_CONNECT_TIMEOUT) as servers:
         if args.verb == "approve":
             return _approve(servers, args)
         if args.json:

@@ -15,7 +15,7 @@ from toolgate.extras import require_extra
 from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
-    from toolgate.distributed.status import Status
+    from toolgate.distributed.status import ClusterStatus
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     return 1 if status.problems else 0
 
 
-async def _read_status() -> "Status":
+async def _read_status() -> "ClusterStatus":
     from toolgate.distributed.queue import address
-    from toolgate.distributed.status import look
+    from toolgate.distributed.status import read_status
     from toolgate.sessions import Database
     from toolgate.settings import Settings
 
@@ -50,6 +50,6 @@ async def _read_status() -> "Status":
     address(settings.database.address)
     database = Database(settings.database.address)
     try:
-        return await database.read(lambda tx: look(tx, lease=settings.distributed.lease_seconds))
+        return await database.read(lambda tx: read_status(tx, lease=settings.distributed.lease_seconds))
     finally:
         await database.close()

@@ -10,7 +10,7 @@ from toolgate.language.translate import translate
 
 MAX_BYTES = 4 << 20
 SILENT_SECONDS = 3.0
-"""Seconds that a pipe may be silent before it is taken for nobody's."""
+"""Seconds to wait for the first byte of a pipe before it counts as empty."""
 
 
 def read_stdin() -> str:
@@ -27,7 +27,7 @@ def read_stdin() -> str:
 def piped_text() -> str:
     """Return what a pipe or a file on standard input holds; empty if there is neither, or nothing comes for a while.
 
-    A script's own input that stays open and silent must not be waited for without end.
+    A script may leave its own input open and send nothing: that must not block the command.
     """
     try:
         kind = stat.S_IFMT(os.fstat(sys.stdin.fileno()).st_mode)

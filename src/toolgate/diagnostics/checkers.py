@@ -41,7 +41,7 @@ CHECKERS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class CheckCommand:
     """A command that checks one file."""
 
     checker: str
@@ -56,14 +56,14 @@ def checks_for(
     own: str | None,
     writable: tuple[str, ...],
     find: Callable[[str, tuple[str, ...]], str | None] = find_program,
-) -> Iterator[Check]:
+) -> Iterator[CheckCommand]:
     """The commands that check a file (relative to the root).
 
     Programs are looked up on PATH, and never in a directory that commands can write. `own` is the user's command.
     """
     file = shlex.quote(f"./{path}")
     if own:
-        yield Check(checker="command", command=own.replace("{file}", file), read=read_lines)
+        yield CheckCommand(checker="command", command=own.replace("{file}", file), read=read_lines)
     for checker in CHECKERS:
         if not path.endswith(checker.endings) or not ({"auto", checker.name} & set(chosen)):
             continue
@@ -71,4 +71,4 @@ def checks_for(
         if program is not None:
             directory = shlex.quote(f"./{posixpath.dirname(path)}")
             arguments = checker.arguments.replace("{file}", file).replace("{directory}", directory)
-            yield Check(checker=checker.name, command=f"{shlex.quote(program)} {arguments}", read=checker.read)
+            yield CheckCommand(checker=checker.name, command=f"{shlex.quote(program)} {arguments}", read=checker.read)

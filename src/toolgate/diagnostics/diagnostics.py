@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from toolgate.diagnostics.checkers import Check, checks_for
+from toolgate.diagnostics.checkers import CheckCommand, checks_for
 from toolgate.diagnostics.problems import Problem, new_problems
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -31,7 +31,7 @@ _LARGEST = 4 << 20
 
 
 @dataclass(slots=True)
-class Report:
+class DiagnosticsReport:
     """What checkers said about the files of one call."""
 
     problems: dict[str, list[Problem]] = field(default_factory=dict)
@@ -51,9 +51,9 @@ class Diagnostics:
         self._kept: OrderedDict[tuple[str, str, str], list[Problem]] = OrderedDict()
         """By command, path and state of the file: what was found after one edit was there before the next."""
 
-    async def check(self, paths: Sequence[str]) -> Report:
+    async def check(self, paths: Sequence[str]) -> DiagnosticsReport:
         """What the checkers say about files (relative to the root) as they are now. A file that is absent has none."""
-        report = Report()
+        report = DiagnosticsReport()
         deadline = time.monotonic() + self._settings.diagnostics.timeout
         for path in paths[:MOST_FILES]:
             if not self._workspace.is_file(path) or self._guard.judge(path) is not None:
@@ -64,14 +64,14 @@ class Diagnostics:
             report.problems[path] = found
         return report
 
-    async def compare(self, paths: Sequence[str], before: Report) -> Report:
+    async def compare(self, paths: Sequence[str], before: DiagnosticsReport) -> DiagnosticsReport:
         """Check the files again, and keep only what is new."""
         after = await self.check(paths)
         failed = [note for note in before.notes if note not in after.notes]
         if failed:  # without knowing what was there before, nothing can be called new
-            return Report(notes=failed)
+            return DiagnosticsReport(notes=failed)
         problems = {path: new_problems(before.problems.get(path, ()), found) for path, found in after.problems.items()}
-        return Report({path: found for path, found in problems.items() if found}, after.notes)
+        return DiagnosticsReport({path: found for path, found in problems.items() if found}, after.notes)
 
     async def aclose(self) -> None:
         """End the sandbox."""
@@ -79,13 +79,13 @@ class Diagnostics:
         if shell is not None:
             await shell.close()
 
-    def _checks(self, path: str) -> list[Check]:
+    def _checks(self, path: str) -> list[CheckCommand]:
         settings = self._settings
         writable = (str(self._workspace.root), *map(os.path.realpath, settings.shell.roots))
         chosen, own = settings.diagnostics.checkers, settings.diagnostics.command
         return list(checks_for(path, chosen=chosen, own=own, writable=writable))
 
-    async def _run(self, check: Check, path: str, deadline: float, report: Report) -> list[Problem]:
+    async def _run(self, check: CheckCommand, path: str, deadline: float, report: DiagnosticsReport) -> list[Problem]:
         key = check.command, path, self._workspace.state(path)
         if key in self._kept:
             return self._kept[key]
@@ -117,7 +117,7 @@ class Diagnostics:
             for problem in problems
         ]
 
-    async def _output(self, check: Check, seconds: float) -> str | None:
+    async def _output(self, check: CheckCommand, seconds: float) -> str | None:
         """What a checker prints; None if it was ended at the deadline."""
         if self._shell is None:
             self._shell = ShellSession(self._workspace, settings=self._settings, guard=self._guard)

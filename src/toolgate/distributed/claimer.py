@@ -19,7 +19,7 @@ from toolgate.log import logger
 
 if TYPE_CHECKING:
     from toolgate.distributed.dispatches import ClaimedTurn
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.sessions import Database
 
 _SPREAD = 0.02
@@ -46,7 +46,7 @@ class Claimer:
         db: Database,
         worker: str,
         workspaces: Sequence[str],
-        options: Options,
+        options: ClusterOptions,
         run_turn: Callable[[ClaimedTurn], Coroutine[Any, Any, None]],
     ) -> None:
         self._db = db

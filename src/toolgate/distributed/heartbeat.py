@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.distributed import queue as turn_queue
 from toolgate.distributed import workers
-from toolgate.distributed.turn_executor import Outcome
+from toolgate.distributed.turn_executor import TurnOutcome
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.sessions import Database, lease_renewal
@@ -82,7 +82,7 @@ class Heartbeat:
             if turn_id in found.renewed:
                 executor.hold()
             if turn_id in found.lost and self._executors.get(turn_id) is executor:
-                executor.give_up(Outcome.lost)
+                executor.give_up(TurnOutcome.lost)
             if turn_id in found.unwanted:
                 executor.cancel()
 

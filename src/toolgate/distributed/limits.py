@@ -9,7 +9,7 @@ from toolgate.sessions.clock import NOW
 from toolgate.sessions.driver import Transaction
 
 if TYPE_CHECKING:
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
 
 _MINUTE, _DAY = 60, 86_400
 
@@ -18,7 +18,7 @@ class LimitReached(SessionBusy):
     """The queue is full, or this user has reached a limit; the message says which one and when to try again."""
 
 
-def check(transaction: Transaction, user: str, workspace: str, options: Options) -> None:
+def check(transaction: Transaction, user: str, workspace: str, options: ClusterOptions) -> None:
     """Raise `LimitReached` if a turn of this user cannot be accepted now; then nothing is written."""
     _check_worker(transaction, workspace, options.grace)
     _check_queue(transaction, options.queue_length)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ClusterOptions:
     """How workers and gateways behave. All times are in seconds."""
 
     slots: int

@@ -12,7 +12,7 @@ from toolgate.log import logger
 from toolgate.sessions.blobs import Blobs
 
 if TYPE_CHECKING:
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.sessions import Database
     from toolgate.sessions.driver import Transaction
 
@@ -25,7 +25,7 @@ _RARELY = 600
 class Reaper:
     """Notices dead workers, enqueues turns whose approval requests are answered, and adopts older versions' turns."""
 
-    def __init__(self, db: Database, options: Options, approval_timeout: float | None) -> None:
+    def __init__(self, db: Database, options: ClusterOptions, approval_timeout: float | None) -> None:
         self._db = db
         self._options = options
         self._approval_timeout = approval_timeout

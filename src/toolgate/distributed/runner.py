@@ -15,7 +15,7 @@ from toolgate.sessions import transcript, turns
 from toolgate.text.redaction import mask, secrets_of
 
 if TYPE_CHECKING:
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.protocol.content import StoredImage
     from toolgate.sessions import Database, Turn
     from toolgate.sessions.driver import Transaction
@@ -33,7 +33,7 @@ PATIENCE = 15.0
 class DurableRunner:
     """Submits turns to workers. An accepted turn runs to its end, even if this process ends."""
 
-    def __init__(self, db: Database, url: str, options: Options, settings: Settings) -> None:
+    def __init__(self, db: Database, url: str, options: ClusterOptions, settings: Settings) -> None:
         self._db = db
         self._options = options
         self._url = turn_queue.address(url)

@@ -84,7 +84,7 @@ class LagStatus(BaseModel):
     """The 95th percentile in the last hour."""
 
 
-class Status(BaseModel):
+class ClusterStatus(BaseModel):
     """The whole status."""
 
     model_config = _FROZEN
@@ -99,7 +99,7 @@ class Status(BaseModel):
     """What an operator should look at, in words."""
 
 
-def look(transaction: Transaction, *, lease: float) -> Status:
+def read_status(transaction: Transaction, *, lease: float) -> ClusterStatus:
     """Read the status. A worker without a heartbeat for `lease` seconds is dead."""
     queues = _queues(transaction)
     all_workers = tuple(_worker(row, lease) for row in workers.all_workers(transaction))
@@ -110,7 +110,7 @@ def look(transaction: Transaction, *, lease: float) -> Status:
         parked=sum(queue.parked for queue in queues),
         **dict(zip(("done", "failed", "cancelled", "resumed"), map(int, lately), strict=False)),
     )
-    return Status(
+    return ClusterStatus(
         version=version(),
         turns=turns,
         queues=queues,

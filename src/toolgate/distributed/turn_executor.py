@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.agent.approvals import DurableApprover
 from toolgate.agent.subagents import SubAgents
-from toolgate.agent.turn import Turn
+from toolgate.agent.turn import RunningTurn
 from toolgate.agent.turn_result import TurnResult, run_turn
 from toolgate.distributed import dispatches
 from toolgate.distributed.agents import subagents_on_workers
@@ -23,7 +23,7 @@ from toolgate.sessions.revocable_lease import TurnLease
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentEvent, AgentLoop
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.sessions import Database, Lease
 
 _AGAIN = ("STORE_ERROR", "SESSION_FENCED")
@@ -33,7 +33,7 @@ MOST_ATTEMPTS = 20
 _HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they ran this turn; it is not tried again."
 
 
-class Outcome(enum.Enum):
+class TurnOutcome(enum.Enum):
     """The outcome of one attempt to run a turn."""
 
     ended = "ended"
@@ -48,7 +48,7 @@ class ExecutorDependencies:
 
     db: Database
     agent: AbstractAsyncContextManager[AgentLoop]
-    options: Options
+    options: ClusterOptions
     approval_timeout: float | None
     shared: bool
     """Whether other workers see the same files."""
@@ -61,8 +61,8 @@ class TurnExecutor:
         self._dependencies = dependencies
         self._taken = taken
         self._lease = TurnLease.of(taken.lease)
-        self._turn: Turn | None = None
-        self._given_up: Outcome | None = None
+        self._turn: RunningTurn | None = None
+        self._given_up: TurnOutcome | None = None
         self._giving_up = asyncio.Event()
         self._approver: DurableApprover | None = None
         self._live: LiveWriter | None = None
@@ -86,20 +86,20 @@ class TurnExecutor:
     def check(self) -> None:
         """Give the turn up if its lease has expired: another worker may have claimed the session."""
         if asyncio.get_running_loop().time() > self._held_until:
-            self.give_up(Outcome.lost)
+            self.give_up(TurnOutcome.lost)
 
     def cancel(self) -> None:
         """Stop the turn, because a person asked for it."""
         if self._turn is not None:
             self._turn.stop()
 
-    def give_up(self, outcome: Outcome) -> None:
+    def give_up(self, outcome: TurnOutcome) -> None:
         """Stop running the turn without ending it."""
         if self._given_up is None:
             self._given_up = outcome
             self._giving_up.set()
 
-    async def run_turn(self) -> Outcome:
+    async def run_turn(self) -> TurnOutcome:
         """Run the turn until it ends, is lost or is parked."""
         taken = self._taken
         first = taken.position
@@ -110,7 +110,7 @@ class TurnExecutor:
             finally:
                 await self._live.close()
 
-    async def _tried(self) -> Outcome:
+    async def _tried(self) -> TurnOutcome:
         if self._taken.turn.attempt > MOST_ATTEMPTS:
             return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
         try:
@@ -120,9 +120,9 @@ class TurnExecutor:
             return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=str(error)))
         except ToolgateError as error:
             logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
-            return Outcome.lost
+            return TurnOutcome.lost
 
-    async def _run_turn(self, loop: AgentLoop) -> Outcome:
+    async def _run_turn(self, loop: AgentLoop) -> TurnOutcome:
         taken, dependencies = self._taken, self._dependencies
         approver = self._approver = self._asking(loop)
         subagents: Callable[..., SubAgents] = SubAgents  # where the files are
@@ -141,7 +141,7 @@ class TurnExecutor:
             if taken.turn.cancel_requested_at is not None:
                 turn.stop()
             ending = await self._to_its_end(turn)
-            return ending if isinstance(ending, Outcome) else await self._end(ending)
+            return ending if isinstance(ending, TurnOutcome) else await self._end(ending)
 
     async def _allowed(self) -> list[str]:
         """What a person has allowed a resumed sub-agent for the rest of its turn."""
@@ -162,7 +162,7 @@ class TurnExecutor:
         if self._live is not None:
             await self._live.close()
 
-    async def _to_its_end(self, turn: Turn) -> TurnResult | Outcome:
+    async def _to_its_end(self, turn: RunningTurn) -> TurnResult | TurnOutcome:
         """Run the turn until it ends or is given up."""
         loop = asyncio.get_running_loop()
         running = loop.create_task(run_turn(turn))
@@ -173,8 +173,8 @@ class TurnExecutor:
                 ending = await running
                 if ending.code not in _AGAIN:
                     return ending
-                self.give_up(Outcome.lost)  # first: its sub-agents and approval requests continue
-            outcome = self._given_up or Outcome.lost
+                self.give_up(TurnOutcome.lost)  # first: its sub-agents and approval requests continue
+            outcome = self._given_up or TurnOutcome.lost
             await self._let_go(outcome)
             return outcome
         finally:
@@ -196,23 +196,23 @@ class TurnExecutor:
             asked_in=person,
             resumable=True,
             park_after=None if person else dependencies.options.park,
-            park=lambda: self.give_up(Outcome.parked),
+            park=lambda: self.give_up(TurnOutcome.parked),
         )
 
-    async def _let_go(self, outcome: Outcome) -> None:
+    async def _let_go(self, outcome: TurnOutcome) -> None:
         """Release the session first: whatever the turn writes while it stops is refused, as after a crash."""
         self._lease.void()
         if self._approver is not None:
             self._approver.parked = True
-        if outcome is Outcome.lost:
+        if outcome is TurnOutcome.lost:
             return
         carried = self._carried()
         await self.clear_live()
-        let_go = dispatches.park if outcome is Outcome.parked else dispatches.put_back
+        let_go = dispatches.park if outcome is TurnOutcome.parked else dispatches.put_back
         await self._dependencies.db.write(lambda tx: let_go(tx, self._taken, carried))
         self._kept(carried)
 
-    async def _end(self, ending: TurnResult) -> Outcome:
+    async def _end(self, ending: TurnResult) -> TurnOutcome:
         said = {"status": ending.status, "code": ending.code, "error": ending.message, "details": ending.details}
         taken, carried = self._taken, self._carried()
         await self.clear_live()
@@ -221,9 +221,9 @@ class TurnExecutor:
                 lambda tx: dispatches.finish(tx, taken.lease, taken.turn.id, said, job=taken.job, carried=carried)
             )
         except SessionFenced:
-            return Outcome.lost
+            return TurnOutcome.lost
         self._kept(carried)
-        return Outcome.ended
+        return TurnOutcome.ended
 
     def _carried(self) -> str | None:
         """What the session hands on, if it is not stored yet. A sub-agent has only one turn and hands nothing on."""

@@ -14,11 +14,11 @@ from toolgate.distributed import queue as turn_queue
 from toolgate.distributed.claimer import Claimer
 from toolgate.distributed.heartbeat import Heartbeat, pause_of
 from toolgate.distributed.names import version
-from toolgate.distributed.options import Options
+from toolgate.distributed.options import ClusterOptions
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.retry import retry_until_available
-from toolgate.distributed.status import Status, look
-from toolgate.distributed.turn_executor import ExecutorDependencies, Outcome, TurnExecutor
+from toolgate.distributed.status import ClusterStatus, read_status
+from toolgate.distributed.turn_executor import ExecutorDependencies, TurnExecutor, TurnOutcome
 from toolgate.errors import ToolgateError
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
@@ -56,7 +56,7 @@ class Worker:
         db: Database,
         url: str,
         runtimes: Mapping[str, WorkspaceRuntime],
-        options: Options,
+        options: ClusterOptions,
         *,
         approval_timeout: float | None = None,
     ) -> None:
@@ -97,11 +97,11 @@ class Worker:
         """Turns that it runs at the same time, per workspace."""
         return self._options.slots
 
-    async def status(self) -> Status | None:
+    async def status(self) -> ClusterStatus | None:
         """The status of the cluster; None if the database is unavailable."""
         try:
             async with asyncio.timeout(_ANSWER):
-                return await self._db.read(lambda tx: look(tx, lease=self._options.lease))
+                return await self._db.read(lambda tx: read_status(tx, lease=self._options.lease))
         except (ToolgateError, TimeoutError):
             return None
 
@@ -129,7 +129,7 @@ class Worker:
     def hand_over(self) -> None:
         """Return the running turns to the queue."""
         for executor in list(self._executors.values()):
-            executor.give_up(Outcome.handed_over)
+            executor.give_up(TurnOutcome.handed_over)
 
     async def stop(self) -> None:
         """Drain, unregister and close everything."""
@@ -152,18 +152,18 @@ class Worker:
         turn_id = taken.turn.id
         older = self._executors.get(turn_id)
         if older is not None:  # this worker was thought dead, and has claimed its own turn again
-            older.give_up(Outcome.lost)
+            older.give_up(TurnOutcome.lost)
         try:
             outcome = await self._execute(taken)
         except Exception as error:  # noqa: BLE001 - whatever it was, the turn must end or go back into its queue
             logger("distributed").error("turn_broke", turn_id=turn_id, error=type(error).__name__, exc_info=error)
             outcome = await self._broken(taken, type(error).__name__)
-        if outcome is Outcome.lost:
+        if outcome is TurnOutcome.lost:
             await retry_until_available(lambda: self._db.write(lambda tx: dispatches.put_back(tx, taken)))
         else:
             self._breaks.pop(turn_id, None)
 
-    async def _execute(self, taken: ClaimedTurn) -> Outcome:
+    async def _execute(self, taken: ClaimedTurn) -> TurnOutcome:
         runtime, turn_id = self._runtimes[taken.workspace], taken.turn.id
         dependencies = ExecutorDependencies(
             db=runtime.db,
@@ -179,19 +179,19 @@ class Worker:
             if self._executors.get(turn_id) is executor:
                 del self._executors[turn_id]
 
-    async def _broken(self, taken: ClaimedTurn, what: str) -> Outcome:
+    async def _broken(self, taken: ClaimedTurn, what: str) -> TurnOutcome:
         """End a turn that fails here every time; any other is tried again."""
         turn_id = taken.turn.id
         self._breaks[turn_id] += 1
         if self._breaks[turn_id] < _MOST_BREAKS:
-            return Outcome.lost
+            return TurnOutcome.lost
         ending = {"status": "failed", "code": "INTERNAL_ERROR", "error": f"The turn could not be run ({what})."}
         try:
             await self._db.write(lambda tx: dispatches.finish(tx, taken.lease, turn_id, ending, job=taken.job))
         except ToolgateError as error:
             logger("distributed").warning("turn_not_ended", turn_id=turn_id, error=str(error))
-            return Outcome.lost
-        return Outcome.ended
+            return TurnOutcome.lost
+        return TurnOutcome.ended
 
     async def _keep_looking(self) -> None:
         while True:

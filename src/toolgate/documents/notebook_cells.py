@@ -19,6 +19,15 @@ _LONGEST_OUTPUT = 4_000
 _LONGEST_SOURCE = 100_000
 _ESCAPES = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")
 _TEXTS = ("text/markdown", "text/plain", "text/latex", "application/json", "text/html")
+_OLD_TYPES = {
+    "png": "image/png",
+    "jpeg": "image/jpeg",
+    "text": "text/plain",
+    "html": "text/html",
+    "latex": "text/latex",
+    "svg": "image/svg+xml",
+}
+"""What version 3 of the format calls the types of an output."""
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
@@ -29,7 +38,7 @@ def work(task: dict[str, Any]) -> None:
             notebook = json.loads(file.read())
         except (ValueError, RecursionError):
             raise Refused("not_json", "") from None
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    cells = _cells(notebook) if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise Refused("no_cells", "")
     answer({"cells": len(cells), "language": _language(notebook)})
@@ -37,13 +46,21 @@ def work(task: dict[str, Any]) -> None:
     for number, cell in enumerate(cells):
         if left <= 0:
             return
-        if isinstance(cell, dict):
-            text, images = _cell(number, cell)
-            answer({"cell": number, "text": text})
-            left -= len(text)
-            for data in images[:pictures] if number >= task["first"] else ():
-                answer({"picture": number}, data)
-                pictures -= 1
+        text, images = _cell(number, cell) if isinstance(cell, dict) else (f"--- cell {number} (no cell) ---", [])
+        answer({"cell": number, "text": text})
+        left -= len(text)
+        for data in images[:pictures] if number >= task["first"] else ():
+            answer({"picture": number}, data)
+            pictures -= 1
+
+
+def _cells(notebook: dict[str, Any]) -> object:
+    """The cells; up to version 3 of the format, they are in worksheets."""
+    sheets = notebook.get("worksheets")
+    if "cells" in notebook or not isinstance(sheets, list):
+        return notebook.get("cells")
+    found = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+    return [cell for cells in found if isinstance(cells, list) for cell in cells]
 
 
 def _language(notebook: dict[str, Any]) -> str:
@@ -55,9 +72,9 @@ def _language(notebook: dict[str, Any]) -> str:
 
 def _cell(number: int, cell: dict[str, Any]) -> tuple[str, list[bytes]]:
     kind = str(cell.get("cell_type"))[:20]
-    count = cell.get("execution_count")
+    count = cell.get("execution_count", cell.get("prompt_number"))
     ran = f", run {count}" if isinstance(count, int) else ""
-    source = joined(cell.get("source"))
+    source = joined(cell.get("source", cell.get("input")))
     if len(source) > _LONGEST_SOURCE:
         source = f"{source[:_LONGEST_SOURCE]}\n[cut: {len(source)} characters]"
     parts = [f"--- cell {number} ({kind}{ran}) ---", source]
@@ -76,10 +93,12 @@ def _output(output: dict[str, Any], images: list[bytes]) -> str:
     kind = output.get("output_type")
     if kind == "stream":
         return _shown("output", joined(output.get("text")))
-    if kind == "error":
+    if kind in ("error", "pyerr"):
         trace = joined([f"{line}\n" for line in output.get("traceback") or [] if isinstance(line, str)])
         return _shown("error", trace or f"{output.get('ename')}: {output.get('evalue')}")
     data = output.get("data")
+    if kind in ("pyout", "display_data") and data is None:
+        data = {media_type: output[key] for key, media_type in _OLD_TYPES.items() if key in output}
     if not isinstance(data, dict):
         return ""
     for media_type in _IMAGES:

@@ -21,7 +21,7 @@ _PAGE_BYTES: Final = 38_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class DocumentPart:
     """Which part of a document."""
 
     start_line: int = 1
@@ -44,7 +44,7 @@ class Document:
     digest: str | None
 
 
-def read_document(stop: Stop, workspace: Workspace, path: str, wanted: Wanted) -> Document | None:
+def read_document(stop: Stop, workspace: Workspace, path: str, wanted: DocumentPart) -> Document | None:
     """Return the document, or None if the file is none by its content. Raises `ToolError`."""
     with workspace.open_file(path) as opened:
         sample = opened.read(SAMPLE, 0)
@@ -74,7 +74,7 @@ def _image(stop: Stop, opened: OpenedFile, path: str) -> Document:
     return Document(media_type=image.media_type, said=said, images=(image,), **_state(opened))
 
 
-def _pdf(stop: Stop, opened: OpenedFile, path: str, wanted: Wanted) -> Document:
+def _pdf(stop: Stop, opened: OpenedFile, path: str, wanted: DocumentPart) -> Document:
     parse_pages(wanted.pages)
     found = read_pdf(stop, opened.fd, path, wanted.pages, pictures=wanted.pictures)
     lines = [line for number, text in found.texts for line in (f"--- page {number} ---", *text.split("\n"))]
@@ -92,7 +92,7 @@ def _pdf(stop: Stop, opened: OpenedFile, path: str, wanted: Wanted) -> Document:
     )
 
 
-def _about_pages(found: PdfPages, path: str, wanted: Wanted, more: int | None) -> str:
+def _about_pages(found: PdfPages, path: str, wanted: DocumentPart, more: int | None) -> str:
     numbers = [number for number, _ in found.texts] or list(range(found.first, (found.next_page or found.last + 1)))
     which = f"page {numbers[0]}" if len(numbers) == 1 else f"pages {numbers[0]}-{numbers[-1]}"
     sentences = [f"{quote(path)} is a PDF file of {found.count} pages. Here: {which}."]
@@ -108,12 +108,13 @@ def _about_pages(found: PdfPages, path: str, wanted: Wanted, more: int | None) -
     return " ".join(sentences)
 
 
-def _notebook(stop: Stop, opened: OpenedFile, path: str, wanted: Wanted) -> Document:
+def _notebook(stop: Stop, opened: OpenedFile, path: str, wanted: DocumentPart) -> Document:
     found = read_notebook(stop, opened.fd, path)
     lines = list(found.lines)
     shown, more = _window(lines, wanted)
     language = f" ({found.language})" if found.language else ""
-    sentences = [f"{quote(path)} is a notebook{language} of {found.cells} cells, which count from 0."]
+    cells = "cell" if found.cells == 1 else "cells"
+    sentences = [f"{quote(path)} is a notebook{language} of {found.cells} {cells}, which count from 0."]
     if more is not None:
         sentences.append(f"More lines follow: use start_line={more} to read on.")
     elif not found.whole:
@@ -128,7 +129,7 @@ def _notebook(stop: Stop, opened: OpenedFile, path: str, wanted: Wanted) -> Docu
     )
 
 
-def _window(lines: list[str], wanted: Wanted) -> tuple[list[str], int | None]:
+def _window(lines: list[str], wanted: DocumentPart) -> tuple[list[str], int | None]:
     """The wanted lines, within the size of a page, and the number of the line to go on with."""
     first = wanted.start_line - 1 if wanted.start_line > 0 else max(0, len(lines) + wanted.start_line)
     shown: list[str] = []

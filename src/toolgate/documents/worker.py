@@ -1,8 +1,8 @@
-"""The worker process: decodes one document that nobody has checked, with limits that the kernel enforces.
+"""The worker process: decodes one untrusted document, with limits that the kernel enforces.
 
 It gets its task as JSON and the document as its standard input. It answers with frames: a line of JSON each, and after
-a line with `size` so many bytes. A frame is written as soon as it is known, so that a worker that is ended has already
-said something. It imports nothing of this package but the modules of its task.
+a line with `size` so many bytes. A frame is written as soon as it is known, so that what a killed worker
+has found is not lost. It imports nothing of this package but the modules of its task.
 """
 
 from __future__ import annotations

@@ -7,6 +7,6 @@ Start reading: `task.py`, then `runner.py`.
 
 from toolgate.evaluation.report import Report, RunResult
 from toolgate.evaluation.runner import Evaluation
-from toolgate.evaluation.task import Task, load_tasks
+from toolgate.evaluation.task import Check, Task, TaskCall, load_tasks
 
-__all__ = ["Evaluation", "Report", "RunResult", "Task", "load_tasks"]
+__all__ = ["Check", "Evaluation", "Report", "RunResult", "Task", "TaskCall", "load_tasks"]

@@ -51,6 +51,10 @@ class Evaluation:
         for name, value in (("repeat", repeat), ("parallel", parallel)):
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a number of at least 1, not {value!r}")
+        if wrong := [task for task in tasks if not isinstance(task, Task)]:
+            raise TypeError(f"{wrong[0]!r:.80} is not a toolgate.evaluation.Task: write load_tasks(directory)")
+        if model is not None and not callable(model):
+            raise TypeError(f"model must be a function that makes the client of one run, not {model!r:.80}")
         if model is None and (asking := [task.name for task in tasks if task.message is not None]):
             raise ValueError(f"task {asking[0]!r} has a message and needs a model: name one with --model")
         self._tasks = list(tasks)

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
+from toolgate.declared import Declared
 from toolgate.errors import ConfigError, ToolError
 from toolgate.workspace import Workspace
 
@@ -16,7 +17,7 @@ _STRICT = ConfigDict(frozen=True, extra="forbid")
 TASK_FILE = "task.toml"
 
 
-class TaskCall(BaseModel):
+class TaskCall(Declared):
     """One call of a task without a model."""
 
     model_config = _STRICT
@@ -25,7 +26,7 @@ class TaskCall(BaseModel):
     arguments: dict[str, Any] = Field(default_factory=dict)
 
 
-class Check(BaseModel):
+class Check(Declared):
     """One check: a command that must exit with 0, or a file that must have, or not have, some content."""
 
     model_config = _STRICT
@@ -63,7 +64,7 @@ class Check(BaseModel):
         return f"file {self.file!r} {' and '.join(said) if said else 'exists' if self.exists else 'does not exist'}"
 
 
-class Task(BaseModel):
+class Task(Declared):
     """One task."""
 
     model_config = _STRICT
@@ -133,7 +134,7 @@ def _task(workspace: Workspace, root: Path, path: str) -> Task:
     folder = document.get("workspace", "workspace")
     if not isinstance(folder, str):
         raise ValueError("workspace must be the name of a directory")
-    return Task(**{"name": name, **document, "workspace": (place / folder).resolve()})
+    return Task.model_validate({"name": name, **document, "workspace": (place / folder).resolve()})
 
 
 def _said(path: Path, error: Exception) -> list[str]:

@@ -19,9 +19,6 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         import importlib
 
-        from toolgate.extras import optional_imports
-
-        with optional_imports():
-            module = importlib.import_module(f"toolgate.gateway.{'app' if name == 'create_app' else 'mounting'}")
+        module = importlib.import_module(f"toolgate.gateway.{'app' if name == 'create_app' else 'mounting'}")
         return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,15 +10,11 @@ from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route, WebSocketRoute
 
 from toolgate.agent.approvals import RemoteApprover
 from toolgate.compose import assemble
 from toolgate.errors import ToolgateError
+from toolgate.extras import optional_imports
 from toolgate.gateway.access import Access
 from toolgate.gateway.assets import Assets
 from toolgate.gateway.auth import Authenticator
@@ -30,6 +26,14 @@ from toolgate.gateway.remote import cluster_metrics, create_service, status_page
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
 from toolgate.text.redaction import secrets_of
+from toolgate.tools.context import checked_settings
+
+with optional_imports():
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route, WebSocketRoute
 
 if TYPE_CHECKING:
     from toolgate.models import ModelClient
@@ -55,7 +59,9 @@ def create_app(
     `app.state.access` knows the tokens; its `code_for(user)` creates a one-time code. `app.state.service` is set while
     the gateway runs, and `app.state.failure` if it could not start.
     """
-    settings = _with_defaults(settings)
+    settings = _with_defaults(checked_settings(settings))
+    if model is not None and not hasattr(model, "stream"):
+        raise TypeError(f"model must be a client with stream, not {model!r:.80}: write choose_model(name)")
     access = Access(tokens_of(settings))
     app = Starlette(
         routes=_routes(),

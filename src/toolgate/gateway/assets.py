@@ -2,8 +2,8 @@
 
 HTML files are served in the person's language, and `static/LANGUAGE.js` is the table of a language for the scripts.
 Scripts are served without their comments, which nobody reads there; lines keep their numbers. The page loads the script
-`static/joined/main.js`, in which its modules are joined (`joined`). With `?modules` it loads the modules themselves,
-for debugging.
+`static/joined/main.js`, in which its modules are joined (`page_bundle.py`). With `?modules` it loads the modules
+themselves, for debugging.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from starlette.requests import Request
-from starlette.responses import Response
-
-from toolgate.gateway.joined import joined, joined_page
+from toolgate.extras import optional_imports
+from toolgate.gateway.page_bundle import bundle, bundled_page
 from toolgate.language.choice import ENGLISH, LANGUAGES, of_browser
 from toolgate.language.table import table
+
+with optional_imports():
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 STATIC = Path(__file__).parent / "static"
 _TYPES = {
@@ -98,8 +100,8 @@ def _joined(files: Mapping[str, _Asset]) -> dict[str, _Asset]:
     if page is None or entry not in files:
         return {}
     modules = {name.removesuffix(".js"): asset.body.decode() for name, asset in files.items() if name.endswith(".js")}
-    scripts = {f"joined/{name}.js": _packed(text.encode(), ".js") for name, text in joined(modules, _ENTRY).items()}
-    shown = joined_page(page.body.decode(), _ENTRY)
+    scripts = {f"joined/{name}.js": _packed(text.encode(), ".js") for name, text in bundle(modules, _ENTRY).items()}
+    shown = bundled_page(page.body.decode(), _ENTRY)
     return {**scripts, _PAGE: _packed(shown.encode(), ".html"), _MODULES: page}
 
 
@@ -130,7 +132,7 @@ def _translated(directory: Path, language: str) -> dict[str, _Asset]:
     """Return the HTML files in a language."""
     pages = {name: path.read_text("utf-8") for name, path in _found(directory) if path.suffix == ".html"}
     if _PAGE in pages:
-        pages |= {_MODULES: pages[_PAGE], _PAGE: joined_page(pages[_PAGE], _ENTRY)}
+        pages |= {_MODULES: pages[_PAGE], _PAGE: bundled_page(pages[_PAGE], _ENTRY)}
     return {name: _packed(in_language(text, language).encode(), ".html") for name, text in pages.items()}
 
 

@@ -6,14 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
+from toolgate.extras import optional_imports
 from toolgate.gateway.access import FIRST_FRAME, SUBPROTOCOL, Identity
-from toolgate.gateway.connection import Connection
+from toolgate.gateway.connection import ClientConnection
 from toolgate.gateway.guard import ABORT, Receive, Scope, Send, refuse
 from toolgate.gateway.projection import error
 from toolgate.log import logger
+
+with optional_imports():
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
 
 if TYPE_CHECKING:
     from toolgate.gateway.service import Service
@@ -67,7 +70,7 @@ class Authenticator:
         await self._serve(scope, receive, send, identity, accepted=False)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, identity: Identity, *, accepted: bool) -> None:
-        connection = Connection(self._service, identity, receive, send, scope.get("extensions", {}).get(ABORT))
+        connection = ClientConnection(self._service, identity, receive, send, scope.get("extensions", {}).get(ABORT))
         if not self._service.admit(connection):
             if accepted:
                 await send({"type": "websocket.close", "code": 1013, "reason": "too many connections"})

@@ -49,7 +49,7 @@ _CODES: tuple[tuple[type[ToolgateError], str], ...] = (
 """Exceptions and the error codes that clients receive; the first match counts."""
 
 
-class Connection:
+class ClientConnection:
     """A socket of an authenticated client."""
 
     def __init__(

@@ -96,7 +96,7 @@ class _Watching:
                 news.clear()
                 try:
                     await self._db.driver.listen()
-                    self._tell(await self._db.read(lambda tx: live.look(tx, self._session_id, self._printed)))
+                    self._tell(await self._db.read(lambda tx: live.read_live(tx, self._session_id, self._printed)))
                 except StoreError as error:
                     logger("distributed").info("live_not_read", error=type(error).__name__)
                     await asyncio.sleep(_AGAIN)

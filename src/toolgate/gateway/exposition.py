@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolgate.distributed.status import Status
+    from toolgate.distributed.status import ClusterStatus
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Samples = Iterable[tuple[Mapping[str, str], float]]
 
 
-def as_metrics(status: Status | None) -> str:
+def as_metrics(status: ClusterStatus | None) -> str:
     """The cluster's gauges. Without a status the database was unavailable, and only that is reported."""
     up = _shared("toolgate_database_up", "Whether the database answered.", [({}, status is not None)])
     if status is None:

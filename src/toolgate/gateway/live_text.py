@@ -21,7 +21,7 @@ class _LiveMessage:
     """Whether the next piece belongs to the same message."""
 
 
-class LiveText:
+class LiveTextRelay:
     """Passes text on as it arrives, and keeps the current message for listeners that join later."""
 
     def __init__(self) -> None:

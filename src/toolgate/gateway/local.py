@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate.gateway.access import Access
-from toolgate.gateway.live_text import LiveText
+from toolgate.gateway.live_text import LiveTextRelay
 from toolgate.gateway.metrics import Counts
 from toolgate.gateway.model_methods import may_set_up
 from toolgate.gateway.outputs import LocalBlobs
@@ -29,7 +29,7 @@ def give_files(service: Service, stack: Stack) -> None:
 
 def local_service(stack: Stack, access: Access) -> Service:
     """Create the service whose turns run in this process."""
-    live, counts = LiveText(), Counts()
+    live, counts = LiveTextRelay(), Counts()
     stack.remembers_for_project = len(access.users) == 1  # the policy file is one person's: others may not change it
     max_turns = stack.settings.gateway.max_turns
 

@@ -40,7 +40,7 @@ class LocalStatus(BaseModel):
     problems: list[str]
 
 
-async def look(service: Service, settings: Settings, started: float) -> LocalStatus:
+async def read_local_status(service: Service, settings: Settings, started: float) -> LocalStatus:
     """Return the state now. A database that does not answer is a problem, not a failure."""
     waiting, problems = 0, []
     try:

@@ -12,7 +12,15 @@ from toolgate.gateway.markdown import rendered
 from toolgate.gateway.model_methods import ModelMethods
 from toolgate.gateway.pictures import stored_images
 from toolgate.gateway.project_methods import ProjectMethods
-from toolgate.gateway.projection import Frame, as_json, end_frames_for, plain_frame, request_key, response, shown_images
+from toolgate.gateway.projection import (
+    EncodedFrame,
+    as_json,
+    end_frames_for,
+    plain_frame,
+    request_key,
+    response,
+    shown_images,
+)
 from toolgate.gateway.refused import RequestRefused
 from toolgate.gateway.session_methods import SessionMethods, session_data
 from toolgate.gateway.tool_list import tool_list
@@ -23,7 +31,7 @@ from toolgate.protocol.modes import ApprovalMode
 from toolgate.text.redaction import mask
 
 if TYPE_CHECKING:
-    from toolgate.gateway.connection import Connection
+    from toolgate.gateway.connection import ClientConnection
     from toolgate.protocol.content import StoredImage
     from toolgate.protocol.model_requests import SessionCompact
     from toolgate.protocol.requests import Request
@@ -38,7 +46,7 @@ _RETRY_SECONDS = 0.5
 class Methods:
     """The methods of one connection."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self.service = self._service = connection.service
         self.user = self._user = connection.identity.user
@@ -254,11 +262,11 @@ class Methods:
                 logger("gateway").warning("log_not_read", session_id=watcher.session_id, error=type(error).__name__)
                 await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _unreplayed_approvals(self, watcher: Watcher, after_seq: int) -> list[Frame]:
+    async def _unreplayed_approvals(self, watcher: Watcher, after_seq: int) -> list[EncodedFrame]:
         """Return the pending approval requests that would not be replayed."""
         sessions = self._service.sessions
         pending = {row.id: row.turn_id for row in await sessions.pending_approvals(watcher.session_id)}
-        frames: list[Frame] = []
+        frames: list[EncodedFrame] = []
         if not pending or not after_seq:
             return frames
         for event in await self._service.pending_events(watcher.session_id, set(pending), after_seq):

@@ -117,7 +117,7 @@ class ModelMethods:
             for provider, info in found
         ]
         answer = {"models": models, "default": source.default_id, "configured": source.is_configured}
-        return {**answer, "setup": self._service.model_setup, **({"problem": problem} if problem else {})}
+        return {**answer, "setup": self._service.may_set_up_model, **({"problem": problem} if problem else {})}
 
     async def _providers(self) -> dict[str, Any]:
         self._check_allowed()
@@ -160,7 +160,7 @@ class ModelMethods:
         return {"session_id": session.id, "model": model or self.default}
 
     def _check_allowed(self) -> None:
-        if not self._service.model_setup:
+        if not self._service.may_set_up_model:
             raise RequestRefused("INVALID_PARAMS", _NOT_HERE)
 
 

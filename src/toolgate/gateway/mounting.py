@@ -7,10 +7,12 @@ import re
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from starlette.applications import Starlette
-from starlette.routing import Mount
-
+from toolgate.extras import optional_imports
 from toolgate.gateway.app import create_app
+
+with optional_imports():
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
 
 if TYPE_CHECKING:
     from toolgate.models import ModelClient

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-
 from toolgate.errors import OutputMissing, SessionNotFound, ToolError, ToolgateError
+from toolgate.extras import optional_imports
 from toolgate.protocol.references import references
 from toolgate.text.masking import MaskedBytes
 from toolgate.workspace.outputs import open_output
 from toolgate.workspace.threads import Stop, in_thread
+
+with optional_imports():
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response, StreamingResponse
 
 if TYPE_CHECKING:
     from toolgate.gateway.auth import Authenticator

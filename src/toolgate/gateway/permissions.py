@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolgate.gateway.service import Service
     from toolgate.protocol.requests import ApprovalRespond
 
-_PATIENCE = 15.0
+_TIMEOUT = 15.0
 """Seconds for which an answer waits for an unavailable database. A turn may wait for this answer for days."""
 _AGAIN = 0.5
 """Seconds before an unavailable database is tried again."""
@@ -46,8 +46,10 @@ async def answered(service: Service, approval_id: str, answer: Approval, user: s
 
     A short outage of the database loses no answer. Raises `StoreError` if it lasts longer, and `ChoiceNotOffered`.
     """
+    if answer.scope == "project" and service.is_shared:
+        raise AnswerInvalid("This gateway has several users, and its policy file is one person's: use scope 'session'.")
     loop = asyncio.get_running_loop()
-    deadline, failed = loop.time() + _PATIENCE, False
+    deadline, failed = loop.time() + _TIMEOUT, False
     while True:
         try:
             if await service.sessions.decide(approval_id, answer, user=user):
@@ -84,7 +86,7 @@ async def listed(service: Service, session_id: str) -> list[dict[str, Any]]:
         }
         for permission in found.permissions
     ]
-    if service.policy_file is not None:
+    if service.policy_file is not None and not service.is_shared:
         for rule in await asyncio.to_thread(project_rules, service.policy_file, service.root):
             about = {"id": rule.id, "label": rule.label, "rule": rule.rule}
             rules.append({**about, "scope": "project", "created_at": rule.created_at})
@@ -97,6 +99,6 @@ async def removed(service: Service, session_id: str, permission_id: str) -> bool
 
     if await service.sessions.remove_permission(session_id, permission_id):
         return True
-    if service.policy_file is None or not permission_id.startswith("project-"):
+    if service.policy_file is None or service.is_shared or not permission_id.startswith("project-"):
         return False
     return await asyncio.to_thread(remove_rule, service.policy_file, service.root, permission_id)

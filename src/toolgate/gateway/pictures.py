@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from starlette.responses import JSONResponse, Response
-
 from toolgate.documents.image_header import SAMPLE, image_header
 from toolgate.documents.images import LARGEST_FILE, image_of
-from toolgate.errors import SessionNotFound, ToolError, ToolgateError
+from toolgate.errors import SessionNotFound, ToolError, ToolgateError, TooManyPictures
+from toolgate.extras import optional_imports
 from toolgate.gateway.outputs import session_of, user_of
 from toolgate.gateway.refused import RequestRefused
 from toolgate.protocol.content import MEDIA_TYPES, StoredImage
 from toolgate.text.redaction import mask
 from toolgate.workspace.threads import in_thread
+
+with optional_imports():
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import JSONResponse, Response
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,9 +35,12 @@ _HEADERS = {
     "content-disposition": "inline",
 }
 _LONGEST_NAME = 200
+BODY_SECONDS = 300.0
+"""Seconds within which a picture has to arrive."""
 _GONE = "There is no such picture, or it was removed."
 _NO_SESSION = "There is no such session."
 _TOO_LARGE = f"The picture is too large: at most {LARGEST_FILE >> 20} MiB are taken."
+_TOO_SLOW = "The picture did not arrive in time: send it again."
 
 
 async def serve_picture(service: Service, authenticator: Authenticator, request: Request) -> Response:
@@ -61,17 +68,24 @@ async def take_picture(service: Service, authenticator: Authenticator, request: 
         session_id = await session_of(service, user, request.path_params["session_id"])
         if session_id is None:
             return JSONResponse({"error": _NO_SESSION}, status_code=404)
-        data = await _body(request)
-        if data is None:
-            return JSONResponse({"error": _TOO_LARGE}, status_code=413)
-        name = mask(request.query_params.get("name", "")[:_LONGEST_NAME], service.secrets)
-        async with service.decoding:
-            image = await in_thread(image_of, data, name or "The picture")
-        await service.sessions.add_picture(session_id, image)
+        async with service.uploads[user]:
+            data = await _body(request)
+            if data is None:
+                return JSONResponse({"error": _TOO_LARGE}, status_code=413)
+            name = mask(request.query_params.get("name", "")[:_LONGEST_NAME], service.secrets)
+            async with service.decoding:
+                image = await in_thread(image_of, data, name or "The picture")
+            await service.sessions.add_picture(session_id, image)
+    except ClientDisconnect:
+        return Response(status_code=400)
+    except TimeoutError:
+        return JSONResponse({"error": _TOO_SLOW}, status_code=408, headers={"connection": "close"})
     except ToolError as error:
         return JSONResponse({"error": error.message}, status_code=422)
     except SessionNotFound:
         return JSONResponse({"error": _NO_SESSION}, status_code=404)
+    except TooManyPictures as error:
+        return JSONResponse({"error": str(error)}, status_code=413)
     except ToolgateError as error:
         return JSONResponse({"error": str(error)}, status_code=503)
     address = {"url": f"/sessions/{session_id}/pictures/{image.sha256}"}
@@ -79,15 +93,16 @@ async def take_picture(service: Service, authenticator: Authenticator, request: 
 
 
 async def _body(request: Request) -> bytes | None:
-    """The bytes of a request; None if there are too many."""
+    """The bytes of a request; None if there are too many. Raises `TimeoutError`."""
     size = request.headers.get("content-length", "")
     if size.isdecimal() and int(size) > LARGEST_FILE:
         return None
     data = bytearray()
-    async for piece in request.stream():
-        data += piece
-        if len(data) > LARGEST_FILE:
-            return None
+    async with asyncio.timeout(BODY_SECONDS):
+        async for piece in request.stream():
+            data += piece
+            if len(data) > LARGEST_FILE:
+                return None
     return bytes(data)
 
 

@@ -22,7 +22,7 @@ _MAX_MEMBER = 2000
 
 
 @dataclass(slots=True)
-class Frame:
+class EncodedFrame:
     """A frame, encoded once for all who receive it."""
 
     type: str
@@ -197,16 +197,16 @@ _DETAIL_FRAMES: dict[str, tuple[str, Callable[[Mapping[str, Any], str], dict[str
 """Event kind → the frame for clients that asked for details."""
 
 
-def plain_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | None:
+def plain_frame(event: LoggedEvent, session_id: str, id_json: str) -> EncodedFrame | None:
     """Return the frame that every client gets for an event, if there is one."""
     make = _FRAMES.get(event.kind)
     if make is None:
         return None
     kind, data = make(event.payload, f"/sessions/{session_id}/outputs/{event.seq}")
-    return Frame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id, event.created_at)
+    return EncodedFrame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id, event.created_at)
 
 
-def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | None:
+def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> EncodedFrame | None:
     """Return the frame for clients that asked for details, if there is one."""
     role = event.payload.get("role") if event.kind == "message" else None
     if role == "user":
@@ -221,15 +221,15 @@ def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> Frame | N
             data["at"] = getattr(event, "created_at", None)
     else:
         return None
-    return Frame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id, event.created_at)
+    return EncodedFrame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id, event.created_at)
 
 
-def deleted_frame(session_id: str) -> Frame:
+def deleted_frame(session_id: str) -> EncodedFrame:
     """Return the frame that tells that a session was deleted."""
-    return Frame("session_deleted", "null", "{}", None, session_id, None)
+    return EncodedFrame("session_deleted", "null", "{}", None, session_id, None)
 
 
-def end_frames(event: LoggedEvent, session_id: str, id_json: str) -> list[Frame]:
+def end_frames(event: LoggedEvent, session_id: str, id_json: str) -> list[EncodedFrame]:
     """Return the frames that end a turn: the error if it failed, then the last chunk."""
     payload = event.payload
     code, message = payload.get("code") or "", payload.get("message") or ""
@@ -238,7 +238,7 @@ def end_frames(event: LoggedEvent, session_id: str, id_json: str) -> list[Frame]
 
 def end_frames_for(
     status: str, message: str, session_id: str, turn_id: str | None, id_json: str, *, code: str = ""
-) -> list[Frame]:
+) -> list[EncodedFrame]:
     """Return the frames that end a turn with this status."""
     if status in ("failed", "interrupted"):
         known = code if code == "SESSION_FENCED" else "INTERNAL_ERROR"
@@ -247,12 +247,12 @@ def end_frames_for(
     return [_last_chunk(session_id, turn_id, id_json)]
 
 
-def failure_frames(code: str, message: str, session_id: str, turn_id: str | None, id_json: str) -> list[Frame]:
+def failure_frames(code: str, message: str, session_id: str, turn_id: str | None, id_json: str) -> list[EncodedFrame]:
     """Return the frames that end a failed turn: the error, then the last chunk."""
     said = as_json({"code": code, "message": message})
-    failure = Frame("error", id_json, said, None, session_id, turn_id)
+    failure = EncodedFrame("error", id_json, said, None, session_id, turn_id)
     return [failure, _last_chunk(session_id, turn_id, id_json)]
 
 
-def _last_chunk(session_id: str, turn_id: str | None, id_json: str) -> Frame:
-    return Frame("stream_chunk", id_json, '{"content":"","done":true}', None, session_id, turn_id)
+def _last_chunk(session_id: str, turn_id: str | None, id_json: str) -> EncodedFrame:
+    return EncodedFrame("stream_chunk", id_json, '{"content":"","done":true}', None, session_id, turn_id)

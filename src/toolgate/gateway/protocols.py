@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-
+from toolgate.extras import optional_imports
 from toolgate.gateway.guard import ABORT
+
+with optional_imports():
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 HANDSHAKE_SECONDS = 10.0
 """Maximum seconds to send the head of a request."""

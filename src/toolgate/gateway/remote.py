@@ -7,16 +7,18 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
-
 from toolgate.compose import workspace_runtime
 from toolgate.errors import ConfigError, ModelError, ToolgateError
+from toolgate.extras import optional_imports
 from toolgate.gateway.local import give_files, local_service
 from toolgate.gateway.model_methods import may_set_up
 from toolgate.gateway.outputs import FallbackBlobs, LocalBlobs
 from toolgate.gateway.service import Service
 from toolgate.language.translate import use
+
+with optional_imports():
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 if TYPE_CHECKING:
     from toolgate.compose import Stack
@@ -34,13 +36,13 @@ async def create_service(stack: Stack, access: Access) -> AsyncIterator[Service]
     if stack.settings.distributed.role == "local":
         yield local_service(stack, access)
         return
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.distributed.runner import DurableRunner
     from toolgate.gateway.durable_feed import DurableFeed
     from toolgate.sessions.blobs import Blobs
 
     settings, database = stack.settings, stack.database
-    runner = DurableRunner(database, settings.database.address, Options.of(settings), settings)
+    runner = DurableRunner(database, settings.database.address, ClusterOptions.of(settings), settings)
     blobs: BlobStore = Blobs(database)
     async with contextlib.AsyncExitStack() as closing:
         closing.push_async_callback(runner.aclose)
@@ -71,7 +73,7 @@ async def create_service(stack: Stack, access: Access) -> AsyncIterator[Service]
 @contextlib.asynccontextmanager
 async def _worker(stack: Stack) -> AsyncIterator[Worker]:
     """Run a worker in this process too."""
-    from toolgate.distributed.options import Options
+    from toolgate.distributed.options import ClusterOptions
     from toolgate.distributed.worker import Worker
 
     settings = stack.settings
@@ -83,7 +85,7 @@ async def _worker(stack: Stack) -> AsyncIterator[Worker]:
         stack.database,
         settings.database.address,
         {stack.project: workspace_runtime(stack)},
-        Options.of(settings),
+        ClusterOptions.of(settings),
         approval_timeout=settings.agent.approval_timeout,
     )
     await worker.start()
@@ -119,12 +121,12 @@ def workers_model(settings: Settings) -> ModelClient | None:
 
 async def cluster_metrics(database: Database, settings: Settings) -> str:
     """Return the metrics of all workers, or that the database is unavailable."""
-    from toolgate.distributed.status import look
+    from toolgate.distributed.status import read_status
     from toolgate.gateway.exposition import as_metrics
 
     try:
         async with asyncio.timeout(_METRICS_TIMEOUT):
-            return as_metrics(await database.read(lambda tx: look(tx, lease=settings.distributed.lease_seconds)))
+            return as_metrics(await database.read(lambda tx: read_status(tx, lease=settings.distributed.lease_seconds)))
     except (ToolgateError, TimeoutError):
         return as_metrics(None)
 
@@ -134,7 +136,7 @@ async def status_page(request: Request) -> Response:
 
     A browser that opens the address has no header with a token. It gets a page that asks with the page's key.
     """
-    from toolgate.distributed.status import look
+    from toolgate.distributed.status import read_status
     from toolgate.gateway.exposition import CONTENT_TYPE, as_metrics
     from toolgate.gateway.status_text import as_page
 
@@ -149,7 +151,7 @@ async def status_page(request: Request) -> Response:
     if settings.distributed.role == "local" or database is None:
         return await _own_status(request)
     try:
-        status = await database.read(lambda tx: look(tx, lease=settings.distributed.lease_seconds))
+        status = await database.read(lambda tx: read_status(tx, lease=settings.distributed.lease_seconds))
     except ToolgateError as error:
         return JSONResponse({"error": str(error)}, status_code=503, headers=headers)
     form = request.query_params.get("format", "")
@@ -165,7 +167,7 @@ async def _own_status(request: Request) -> Response:
     from toolgate.gateway import local_status
 
     state, headers = request.app.state, {"cache-control": "no-store"}
-    status = await local_status.look(state.service, state.settings, state.started)
+    status = await local_status.read_local_status(state.service, state.settings, state.started)
     if request.query_params.get("format", "") == "json":
         return JSONResponse(status.model_dump(mode="json"), headers=headers)
     return HTMLResponse(local_status.as_page(status), headers={**headers, "content-security-policy": _CSP})

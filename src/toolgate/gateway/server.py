@@ -12,9 +12,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import uvicorn
-
 from toolgate.errors import ConfigError, ToolgateError
+from toolgate.extras import optional_imports
 from toolgate.gateway.addresses import is_loopback
 from toolgate.gateway.app import create_app
 from toolgate.gateway.listener import Listener
@@ -24,6 +23,9 @@ from toolgate.gateway.tokens import tokens_of
 from toolgate.log import logger
 from toolgate.text.redaction import add_secrets, secrets_of
 from toolgate.userfiles import replace_file, users_data
+
+with optional_imports():
+    import uvicorn
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from toolgate.workspace.threads import in_thread
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolgate.gateway.connection import Connection
+    from toolgate.gateway.connection import ClientConnection
     from toolgate.gateway.outbox import Outbox
     from toolgate.models.source import ModelSource
     from toolgate.protocol.requests import SessionSubscribe
@@ -48,6 +49,8 @@ _SANDBOX_SECONDS = 0.05
 """Seconds that a client waits for the sandbox to be found out: a trial may take a second, and a page waits for it."""
 _MAX_DECODED = 2
 """Pictures of clients that are decoded at the same time; each may take much memory."""
+_MAX_UPLOADS = 4
+"""Pictures of one user that are in memory at the same time; others are not read yet."""
 _REVOKED = "the token was revoked"
 
 
@@ -78,10 +81,12 @@ class Service:
         self._submitting: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
         self._request_ids: dict[tuple[str, str], str] = {}
         self.channels = Channels(feed, self._request_of, self.frame_id)
-        self.connections: set[Connection] = set()
+        self.connections: set[ClientConnection] = set()
         self.counts = Counts()
         self.decoding = asyncio.Semaphore(_MAX_DECODED)
         """Held while a picture of a client is decoded."""
+        self.uploads: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_MAX_UPLOADS))
+        """By user: held from the first byte of a picture until it is stored."""
         self.secrets: tuple[str, ...] = ()
         """Secrets that are masked in what clients send."""
         self.database: Database | None = None
@@ -124,6 +129,16 @@ class Service:
             raise RequestRefused("INVALID_PARAMS", text)
         owner = await top_session(self.sessions, session.id)
         return self.workspace.for_session(self.output_dir, owner)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether there are several users now: tokens may be replaced while the gateway runs."""
+        return len(self.access.users) > 1
+
+    @property
+    def may_set_up_model(self) -> bool:
+        """Whether users may set up the model now."""
+        return self.model_setup and (self.settings.model_setup == "on" or not self.is_shared)
 
     @property
     def ripgrep(self) -> str | None:
@@ -216,7 +231,7 @@ class Service:
             after = batch[-1].seq
         return found
 
-    def admit(self, connection: Connection) -> bool:
+    def admit(self, connection: ClientConnection) -> bool:
         """Add a connection if there is room for it."""
         if len(self.connections) >= self.settings.max_connections:
             return False

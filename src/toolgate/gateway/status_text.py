@@ -6,7 +6,7 @@ import html
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from toolgate.distributed.status import Status, WorkerStatus
+from toolgate.distributed.status import ClusterStatus, WorkerStatus
 from toolgate.language.translate import current, translate
 
 Cells = Sequence[object]
@@ -16,7 +16,7 @@ _RECENT = 600.0
 _WIDEST = 40
 
 
-def verdict(status: Status) -> str:
+def verdict(status: ClusterStatus) -> str:
     """The first line: whether anything needs attention."""
     if status.problems:
         number = len(status.problems)
@@ -28,7 +28,7 @@ def verdict(status: Status) -> str:
     return translate("Fine: {workers}, {runs}, {waiting} wait.", workers=workers, runs=runs, waiting=turns.waiting)
 
 
-def _tables(status: Status) -> Iterator[tuple[str, Cells, list[Cells]]]:
+def _tables(status: ClusterStatus) -> Iterator[tuple[str, Cells, list[Cells]]]:
     """The tables of the terminal and the page: heading, column names, rows."""
     turns, lag = status.turns, status.lag
     yield (
@@ -88,7 +88,7 @@ def _shown(workers: Sequence[WorkerStatus]) -> list[WorkerStatus]:
     return [worker for worker in workers if worker.state != "gone" or worker.silent < _RECENT]
 
 
-def _notes(status: Status) -> list[str]:
+def _notes(status: ClusterStatus) -> list[str]:
     long_gone = len(status.workers) - len(_shown(status.workers))
     return [
         translate("* in the last hour"),
@@ -96,7 +96,7 @@ def _notes(status: Status) -> list[str]:
     ]
 
 
-def as_text(status: Status) -> str:
+def as_text(status: ClusterStatus) -> str:
     """The status for a terminal."""
     lines = [verdict(status), *(f"! {problem}" for problem in status.problems), ""]
     for heading, names, rows in _tables(status):
@@ -139,7 +139,7 @@ _STYLE = (
 )
 
 
-def as_page(status: Status) -> str:
+def as_page(status: ClusterStatus) -> str:
     """The status as a page: without scripts; it reloads itself."""
     parts = []
     for heading, names, rows in _tables(status):
@@ -163,11 +163,11 @@ def as_page(status: Status) -> str:
     )
 
 
-def _title(status: Status) -> str:
+def _title(status: ClusterStatus) -> str:
     return f"{f'({len(status.problems)}) ' if status.problems else ''}{translate('Toolgate: status')}"
 
 
-def _headline(status: Status) -> str:
+def _headline(status: ClusterStatus) -> str:
     if not status.problems:
         return f'<p class="fine" role="status">{html.escape(verdict(status))}</p>'
     items = "".join(f"<li>{html.escape(problem)}</li>" for problem in status.problems)

@@ -14,7 +14,7 @@ from toolgate.protocol.jsontext import is_unicode, scrub
 
 if TYPE_CHECKING:
     from toolgate.agent import AgentEvent, AgentLoop, TurnStream
-    from toolgate.gateway.live_text import LiveText
+    from toolgate.gateway.live_text import LiveTextRelay
     from toolgate.protocol.content import StoredImage
     from toolgate.sessions import Event, SessionStore
 
@@ -28,7 +28,7 @@ class LocalTurns:
     def __init__(
         self,
         loop: AgentLoop,
-        live: LiveText,
+        live: LiveTextRelay,
         track: Track,
         max_running: int,
         count: Callable[[AgentEvent], None],
@@ -129,7 +129,7 @@ class LocalTurns:
 
 
 def _live_events(
-    live: LiveText, session_id: str, position: Callable[[], int], count: Callable[[AgentEvent], None]
+    live: LiveTextRelay, session_id: str, position: Callable[[], int], count: Callable[[AgentEvent], None]
 ) -> Callable[[AgentEvent], None]:
     """Return a callback that passes text and output on at once; everything else is in the log."""
 
@@ -152,7 +152,7 @@ def _live_events(
 class LocalFeed:
     """The `EventFeed` of this process: the stored log, and the live text of its turns."""
 
-    def __init__(self, sessions: SessionStore, live: LiveText) -> None:
+    def __init__(self, sessions: SessionStore, live: LiveTextRelay) -> None:
         self._sessions = sessions
         self._live = live
         self.listen = live.listen

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from toolgate.gateway.projection import Frame, chunk, detail_frame, end_frames, failure_frames, plain_frame, quote_json
+from toolgate.gateway.projection import (
+    EncodedFrame,
+    chunk,
+    detail_frame,
+    end_frames,
+    failure_frames,
+    plain_frame,
+    quote_json,
+)
 from toolgate.protocol.ports import LoggedEvent
 
 if TYPE_CHECKING:
@@ -62,7 +70,7 @@ class Watcher:
         if turn_id is not None:
             self._end(turn_id, failure_frames("INTERNAL_ERROR", message, self.session_id, turn_id, id_json))
 
-    def _end(self, turn_id: str | None, frames: list[Frame]) -> None:
+    def _end(self, turn_id: str | None, frames: list[EncodedFrame]) -> None:
         if turn_id != self._ended:
             self._ended = turn_id
             for frame in frames:
@@ -90,7 +98,7 @@ class Watcher:
                 turn = "null" if turn_id is None else quote_json(turn_id)
                 self._tags = f',"session_id":{quote_json(self.session_id)},"turn_id":{turn}'
 
-    def put(self, frame: Frame) -> None:
+    def put(self, frame: EncodedFrame) -> None:
         """Send a frame."""
         self.outbox.put(frame.tagged if self.details else frame.plain)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from pkgutil import get_data
 from types import MappingProxyType
 from typing import Literal
 
@@ -24,6 +23,7 @@ def table(language: str, surface: Surface) -> Mapping[str, str]:
 @functools.cache
 def _tables(language: str) -> Mapping[str, Mapping[str, str]]:
     import tomllib
+    from pkgutil import get_data
 
     text = (get_data("toolgate.language", f"{language}.toml") or b"").decode()
     return {surface: MappingProxyType(texts) for surface, texts in tomllib.loads(text).items()}

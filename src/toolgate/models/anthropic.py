@@ -13,7 +13,7 @@ from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of
 from toolgate.models.tool_calls import ToolCallAssembler
 
 if TYPE_CHECKING:
-    from toolgate.models.catalog import Listing
+    from toolgate.models.catalog import CatalogEndpoint
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 _VERSION = "2023-06-01"
@@ -32,12 +32,12 @@ _STATUSES = {
 """The HTTP status that corresponds to each error type in a stream."""
 
 
-def listing(address: str, key: str | None) -> Listing:
+def listing(address: str, key: str | None) -> CatalogEndpoint:
     """Where a server with this protocol lists its models."""
-    from toolgate.models.catalog import Listing
+    from toolgate.models.catalog import CatalogEndpoint
 
     headers = {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key})
-    return Listing(url=f"{address.rstrip('/')}/v1/models?limit=1000", headers=headers)
+    return CatalogEndpoint(url=f"{address.rstrip('/')}/v1/models?limit=1000", headers=headers)
 
 
 class AnthropicModel(SdkModel):
@@ -104,7 +104,7 @@ class AnthropicModel(SdkModel):
         said = text_of(error, "message") or data
         status = _STATUSES.get(text_of(error, "type"))
         if status is None:
-            raise errors.error_in_stream(said)
+            raise errors.error_in_stream(self._without_key(said))
         raise self._status_error(status, said, {})
 
     def _is_end(self, name: str, data: str) -> bool:

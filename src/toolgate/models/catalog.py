@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from toolgate.errors import ModelError
 from toolgate.models import errors
+from toolgate.models.connection import ConnectionFailed
+from toolgate.models.http_client import HttpClient, is_reached_directly
 from toolgate.models.vision import listed_as_seeing
 from toolgate.protocol.choices import PROVIDERS
 
@@ -31,7 +33,7 @@ class ModelInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class CatalogEndpoint:
     """Where a server's list of models is."""
 
     url: str
@@ -41,43 +43,61 @@ class Listing:
 
 
 async def list_models(
-    listing: Listing, address: str, *, seconds: float = SECONDS, local: bool = False
+    listing: CatalogEndpoint, address: str, *, seconds: float = SECONDS, local: bool = False
 ) -> list[ModelInfo]:
     """Return the models of a server; raises `ModelError` with its address and what is probably wrong.
 
     `local` ignores the proxies of the environment.
     """
+    direct = is_reached_directly(listing.url.partition("?")[0], local=local)
+    headers = {"accept-encoding": "identity", **listing.headers}  # a compressed list could expand past every limit
+    try:
+        async with asyncio.timeout(seconds):
+            if direct:
+                status, kind, body = await _fetch(listing.url, headers, seconds)
+            else:
+                status, kind, body = await _fetch_with_httpx(listing.url, headers, seconds, local=local)
+    except TimeoutError:
+        raise errors.unreachable(address, timed_out=True) from None
+    except ConnectionFailed as error:
+        raise errors.unreachable(address, timed_out=error.timed_out) from error
+    except (UnicodeError, ValueError) as error:
+        raise errors.unreachable(address, timed_out=False) from error
+    if len(body) > _MAX_BYTES:
+        raise ModelError("MODEL_PROTOCOL", f"The list of models has more than {_MAX_BYTES} bytes.")
+    text = body.decode("utf-8", "replace")
+    _check_status(status, kind, text, address)
+    return _models(text, listing, address)
+
+
+async def _fetch(url: str, headers: dict[str, str], seconds: float) -> tuple[int, str, bytes]:
+    """Return the status, the type and the body of an answer."""
+    status, found, body = await HttpClient(url, headers, timeout=seconds).get("", _MAX_BYTES)
+    return status, found.get("content-type", ""), body
+
+
+async def _fetch_with_httpx(
+    url: str, headers: dict[str, str], seconds: float, *, local: bool
+) -> tuple[int, str, bytes]:
+    """The same through the proxies of the environment and with the certificates of other systems."""
     try:
         import httpx2
     except ModuleNotFoundError as error:
         extra = next(name for name, row in PROVIDERS.items() if row.compatible)
         raise errors.sdk_not_installed("httpx2", extra) from error
-    from toolgate.models.bounded_http import OPTIONS
-
-    headers = {**OPTIONS["headers"], **listing.headers}
+    body = bytearray()
     try:
         async with (
-            asyncio.timeout(seconds),
             httpx2.AsyncClient(timeout=seconds, trust_env=not local, follow_redirects=False) as client,
-            client.stream("GET", listing.url, headers=headers) as response,
+            client.stream("GET", url, headers=headers) as response,
         ):
-            body = await _body(response)
-            status, kind = response.status_code, response.headers.get("content-type", "")
-    except (TimeoutError, httpx2.TimeoutException):
-        raise errors.unreachable(address, timed_out=True) from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError, ValueError) as error:
-        raise errors.unreachable(address, timed_out=False) from error
-    _check_status(status, kind, body, address)
-    return _models(body, listing, address)
-
-
-async def _body(response: Any) -> str:
-    body = bytearray()
-    async for piece in response.aiter_raw():
-        body += piece
-        if len(body) > _MAX_BYTES:
-            raise ModelError("MODEL_PROTOCOL", f"The list of models has more than {_MAX_BYTES} bytes.")
-    return body.decode("utf-8", "replace")
+            async for piece in response.aiter_raw():
+                body += piece
+                if len(body) > _MAX_BYTES:
+                    break
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ConnectionFailed(timed_out=isinstance(error, httpx2.TimeoutException)) from error
+    return response.status_code, response.headers.get("content-type", ""), bytes(body)
 
 
 def _check_status(status: int, kind: str, body: str, address: str) -> None:
@@ -104,7 +124,7 @@ def _message(body: str) -> str:
     return str(said)[:300] if said else ""
 
 
-def _models(body: str, listing: Listing, address: str) -> list[ModelInfo]:
+def _models(body: str, listing: CatalogEndpoint, address: str) -> list[ModelInfo]:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

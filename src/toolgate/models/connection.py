@@ -36,7 +36,7 @@ class ServerRefused(Exception):
         self.body = body
 
 
-class Connection(Protocol):
+class ModelConnection(Protocol):
     """A connection to one server. It never retries."""
 
     @property

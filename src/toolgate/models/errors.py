@@ -11,11 +11,9 @@ from toolgate.errors import ModelError
 from toolgate.models.overflow import find_overflow
 
 _MAX_MESSAGE = 300
-_QUOTA = re.compile(
-    r"insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required", re.IGNORECASE
-)
+_QUOTA = r"(?i)insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required"
 """What a provider says that will not answer until somebody pays."""
-_MARKUP = re.compile(r"\s*(?:<!doctype|<html|<head|<body|<\?xml)", re.IGNORECASE)
+_MARKUP = r"(?i)\s*(?:<!doctype|<html|<head|<body|<\?xml)"
 
 
 def from_status(
@@ -37,7 +35,7 @@ def from_status(
         if status < 500:
             return not_an_api(address, status=status)
         said = "it answers with a web page."
-    if _QUOTA.search(whole) and status in (400, 402, 403, 429):
+    if re.search(_QUOTA, whole) and status in (400, 402, 403, 429):
         return _error(
             "MODEL_QUOTA",
             f"The model's provider does not answer because of the account's quota or billing ({status}): {said}",
@@ -102,7 +100,7 @@ def _not_found(said: str, address: str, model: str) -> ModelError:
 
 def is_markup(text: str) -> bool:
     """Whether a text is a web page and not an answer of an API."""
-    return _MARKUP.match(text) is not None
+    return re.match(_MARKUP, text) is not None
 
 
 def not_an_api(address: str, *, status: int = 200) -> ModelError:
@@ -168,7 +166,7 @@ def error_in_stream(said: str) -> ModelError:
     """The response consists of an error. Only what may pass is tried again."""
     if find_overflow(said) is not None:
         return too_long(said, said)
-    if _QUOTA.search(said):
+    if re.search(_QUOTA, said):
         return from_status(402, said, {}, key_name="the key")
     return invalid_response(f"an error in its stream: {said[:_MAX_MESSAGE]}")
 

@@ -1,4 +1,4 @@
-"""`HttpClient`: posts requests to one model server over HTTP/1.1, and keeps connections for the next request.
+"""`HttpClient`: sends requests to one model server over HTTP/1.1, and keeps connections for the next request.
 
 It covers a plain `http://` or `https://` address that is reached directly. Proxies, other credentials than a key and
 everything else are left to the provider's SDK (`SdkConnection`).
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import ssl
+import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from typing import Any, Final
@@ -31,6 +33,9 @@ _IDLE_SECONDS: Final = 5.0
 """Seconds that an unused connection is kept. Many servers close theirs after five."""
 _BUFFER: Final = 1 << 16
 _PORTS: Final = {"http": 80, "https": 443}
+_PROXIES: Final = tuple(name for word in ("http_proxy", "https_proxy", "all_proxy") for name in (word, word.upper()))
+_OWN_STORES: Final = ("darwin", "win32")
+"""Systems with certificates and proxies of their own, which the SDKs' HTTP client reads."""
 _BROKEN: Final = (OSError, EOFError, BadAnswerError, asyncio.LimitOverrunError, ValueError)
 """What reading and writing raise if the connection breaks or the server does not speak HTTP."""
 
@@ -44,6 +49,12 @@ def is_plain(address: str) -> bool:
         return False
     usual = address.isascii() and address.isprintable() and " " not in address
     return bool(usual and parts.scheme in _PORTS and parts.hostname and port != 0 and not set(address) & set("@?#\\%["))
+
+
+def is_reached_directly(address: str, *, local: bool = False) -> bool:
+    """Whether this client can be used for an address. For a `local` one, proxies do not count."""
+    through_others = sys.platform in _OWN_STORES or any(os.environ.get(name) for name in _PROXIES)
+    return is_plain(address) and (local or not through_others)
 
 
 class _Line:
@@ -71,10 +82,15 @@ class _Line:
 
 
 class HttpClient:
-    """Posts to the paths below one address, with the same headers every time."""
+    """Sends to the paths below one address, with the same headers every time."""
 
     def __init__(self, address: str, headers: Mapping[str, str], *, timeout: float) -> None:
-        """`timeout` is the longest time without a byte, in seconds. `headers` hold the key."""
+        """`timeout` is the longest time without a byte, in seconds. `headers` hold the key.
+
+        Raises `ValueError` for a header with anything but printable ASCII: a line break would begin another header.
+        """
+        if not all(value.isascii() and value.isprintable() for value in headers.values()):
+            raise ValueError("a header has other characters than printable ASCII")
         self.address = address.rstrip("/")
         self._headers = headers
         self._timeout = timeout
@@ -93,13 +109,27 @@ class HttpClient:
             self._idle.pop().close()
         await asyncio.sleep(0)  # a transport that was aborted ends in the next iteration of the event loop
 
+    async def get(self, path: str, limit: int) -> tuple[int, Mapping[str, str], bytes]:
+        """Return status, headers and body, of which at most one byte more than `limit` is read. Follows no redirect."""
+        line, status, found = await self._exchange("GET", self.address + path, self._headers, b"")
+        body = bytearray()
+        try:
+            async with contextlib.aclosing(self._pieces(line, found)) as pieces:
+                async for piece in pieces:
+                    body += piece[: limit + 1 - len(body)]
+                    if len(body) > limit:
+                        break
+        finally:
+            line.close()
+        return status, found, bytes(body)
+
     @contextlib.asynccontextmanager
     async def post(self, path: str, body: dict[str, Any]) -> AsyncIterator[Answer]:
         """Send a request; yield the headers of the answer and its body in pieces."""
         url, headers = self.address + path, dict(self._headers)
         data = dump(body).encode()
         for _ in range(_MAX_REDIRECTS):
-            line, status, found = await self._exchange(url, headers, data)
+            line, status, found = await self._exchange("POST", url, headers, data)
             whole = False
             try:
                 if status in (307, 308) and "location" in found:
@@ -119,12 +149,13 @@ class HttpClient:
         raise ServerRefused(status, f"more than {_MAX_REDIRECTS} redirects", {}, "")
 
     async def _exchange(
-        self, url: str, headers: Mapping[str, str], body: bytes
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[_Line, int, Mapping[str, str]]:
         """Send one request; return its connection with the status and the headers of the answer."""
         parts = urlsplit(url)
-        sent = {"host": parts.netloc, "content-length": str(len(body)), **headers}
-        lines = [f"POST {parts.path or '/'} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        sent = {"host": parts.netloc, **({"content-length": str(len(body))} if body else {}), **headers}
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
         with _failures():
             async with asyncio.timeout(self._timeout):
                 line = self._kept(f"{parts.scheme}://{parts.netloc}") or await self._connect(parts)

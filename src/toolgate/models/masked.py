@@ -7,16 +7,11 @@ from collections.abc import AsyncIterator
 from toolgate.models.base import ModelClient, ModelItem, ModelRequest
 from toolgate.protocol.calls import ToolCall
 from toolgate.text.masking import MaskedText
-from toolgate.text.redaction import current_secrets, mask
-
-
-def masked(model: ModelClient, secrets: tuple[str, ...]) -> ModelClient:
-    """Wrap the model, unless there are no secrets."""
-    return MaskedModel(model, secrets) if current_secrets(secrets) else model
+from toolgate.text.redaction import mask
 
 
 class MaskedModel:
-    """Passes a model's response on with every secret replaced."""
+    """Passes a model's response on with every secret replaced, also one that becomes known during the response."""
 
     def __init__(self, model: ModelClient, secrets: tuple[str, ...]) -> None:
         self._model = model

@@ -44,8 +44,10 @@ class OfflineModel:
 def _keys() -> str:
     """The variables that set a model up."""
     providers = [provider for provider in PROVIDERS.values() if provider.key]
-    servers = " (with {} for any compatible server)"
-    return " or ".join(one.key + servers.format(one.address) * one.compatible for one in providers)
+    return " or ".join(
+        f"{provider.key} (with {provider.address} for any compatible server)" if provider.compatible else provider.key
+        for provider in providers
+    )
 
 
 def _clip(output: str) -> str:

@@ -13,7 +13,7 @@ from toolgate.models.sdk import END, TIMEOUT, TOTAL_TIMEOUT, SdkModel, number_of
 from toolgate.models.tool_calls import ToolCallAssembler
 
 if TYPE_CHECKING:
-    from toolgate.models.catalog import Listing
+    from toolgate.models.catalog import CatalogEndpoint
 
 DEFAULT_MODEL = "gpt-5.5"
 _REASONS: dict[str, StopReason] = {"length": "length", "content_filter": "refusal", "tool_calls": "tool_calls"}
@@ -27,13 +27,13 @@ _NO_CHAT = (
 """Names of OpenAI's own models that do not chat."""
 
 
-def listing(address: str, key: str | None) -> Listing:
+def listing(address: str, key: str | None) -> CatalogEndpoint:
     """Where a server with this protocol lists its models."""
-    from toolgate.models.catalog import Listing
+    from toolgate.models.catalog import CatalogEndpoint
 
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
     leave_out = _NO_CHAT if address.startswith(_OWN_SERVER) else ""
-    return Listing(url=f"{address.rstrip('/')}/models", headers=headers, leave_out=leave_out)
+    return CatalogEndpoint(url=f"{address.rstrip('/')}/models", headers=headers, leave_out=leave_out)
 
 
 class OpenAIModel(SdkModel):
@@ -104,7 +104,7 @@ class OpenAIModel(SdkModel):
         event = parse_object(data)
         if error := event.get("error"):
             said = text_of(error, "message") if isinstance(error, dict) else str(error)
-            raise errors.error_in_stream(said or str(error))
+            raise errors.error_in_stream(self._without_key(said or str(error)))
         return event
 
     def _is_end(self, name: str, data: str) -> bool:

@@ -6,18 +6,18 @@ import asyncio
 import contextlib
 import json
 import os
-import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, ClassVar, Final
 
 from toolgate.errors import ModelError
 from toolgate.models import errors
-from toolgate.models.connection import Connection, ConnectionFailed, ServerRefused
+from toolgate.models.connection import ConnectionFailed, ModelConnection, ServerRefused
 from toolgate.models.deadlines import ResponseDeadlines
-from toolgate.models.http_client import HttpClient, is_plain
+from toolgate.models.http_client import HttpClient, is_reached_directly
 from toolgate.models.server_sent_events import EventDecoder, EventTooLarge
 from toolgate.models.vision import named_as_seeing
+from toolgate.text.redaction import without_secret
 
 TIMEOUT: Final = 120.0
 """Seconds without a byte after which the server counts as stopped."""
@@ -36,9 +36,6 @@ _HEADERS: Final = {
     "accept-encoding": "identity",
     "content-type": "application/json",
 }
-_PROXIES: Final = tuple(name for word in ("http_proxy", "https_proxy", "all_proxy") for name in (word, word.upper()))
-_OWN_STORES: Final = ("darwin", "win32")
-"""Systems with certificates and proxies of their own, which the SDKs' HTTP client reads."""
 _DRAIN_SECONDS = 0.1
 """Seconds to wait for the rest of a response, so that its connection can be reused."""
 
@@ -80,7 +77,7 @@ class SdkModel:
         self._timeout = timeout
         options = {"api_key": api_key, "base_url": base_url, "timeout": timeout}
         self._options = {key: value for key, value in options.items() if value is not None}
-        self._connection: Connection | None = None
+        self._connection: ModelConnection | None = None
         self._connecting = threading.Lock()
 
     def warm(self) -> None:
@@ -107,7 +104,8 @@ class SdkModel:
                 async for event in self._read(headers, pieces, deadlines):
                     yield event
         except ServerRefused as error:
-            raise self._status_error(error.status, error.said, error.headers, body=error.body) from error
+            body = self._without_key(error.body)
+            raise self._status_error(error.status, error.said, error.headers, body=body) from None
         except ConnectionFailed as error:
             raise errors.unreachable(connection.address, timed_out=error.timed_out) from error
         except TimeoutError as error:
@@ -147,7 +145,7 @@ class SdkModel:
     def _status_error(self, status: int, said: str, headers: Mapping[str, str], body: str = "") -> ModelError:
         """Return the error for an HTTP status of this server."""
         names = {"key_name": self.key_name, "address": self._address, "model": self.name}
-        return errors.from_status(status, said, headers, body=body, **names)
+        return errors.from_status(status, self._without_key(said), headers, body=body, **names)
 
     def _parse_event(self, name: str, data: str) -> dict[str, Any] | None:
         """Parse one event; None if it has no content. Raises `ModelError` for an error event."""
@@ -167,11 +165,11 @@ class SdkModel:
         except Exception:  # noqa: BLE001 - the first request will report the same error
             return
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> ModelConnection:
         """Make the connection. Importing an SDK takes long, so it happens in a thread."""
         return self._open() if self._direct() is not None else await asyncio.to_thread(self._open)
 
-    def _open(self) -> Connection:
+    def _open(self) -> ModelConnection:
         with self._connecting:
             if self._connection is None:
                 direct = self._direct()
@@ -185,12 +183,19 @@ class SdkModel:
                     )
             return self._connection
 
+    def _key(self) -> str:
+        return str(self._options.get("api_key") or os.environ.get(self.key_name) or "")
+
+    def _without_key(self, text: str) -> str:
+        """The text with the key masked: servers repeat a key that they refuse, and what they say is stored."""
+        return without_secret(text, self._key())
+
     def _direct(self) -> dict[str, str] | None:
         """Return the headers of a request that needs no SDK; None if one is needed."""
-        key = str(self._options.get("api_key") or os.environ.get(self.key_name) or "")
-        needed = any(os.environ.get(name) for name in (*self.sdk_variables, *_PROXIES))
-        plain = key.isascii() and key.isprintable() and is_plain(self._server())
-        if not key or needed or not plain or sys.platform in _OWN_STORES:
+        key = self._key()
+        needed = any(os.environ.get(name) for name in self.sdk_variables)
+        plain = key.isascii() and key.isprintable() and is_reached_directly(self._server())
+        if not key or needed or not plain:
             return None
         return {**_HEADERS, **self._headers(key)}
 

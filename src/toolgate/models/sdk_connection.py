@@ -67,7 +67,7 @@ class SdkConnection:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """What the SDK and its HTTP client raise becomes what a `Connection` raises."""
+        """What the SDK and its HTTP client raise becomes what a `ModelConnection` raises."""
         import httpx2
 
         sdk = self._sdk

@@ -45,6 +45,8 @@ def choose_model(
     name: str | None = None, *, settings: ModelSettings | None = None, environ: Mapping[str, str] | None = None
 ) -> ModelClient:
     """Create a model client from a name, settings and an environment. All are optional; nothing else is read."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"the name of a model is text, not a {type(name).__name__}: write settings=settings.model")
     if settings is None:
         from toolgate.settings import Settings
 

@@ -18,7 +18,7 @@ from toolgate.process.start import run_briefly
 
 _SYSTEM = ("/usr/bin", "/bin", "/usr/local/bin")
 _MOST_LINKS = 40
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 
 
 def inside(path: str, directories: Collection[str]) -> bool:
@@ -147,7 +147,7 @@ def is_shipped_bubblewrap(path: str) -> bool:
 def _version(program: str) -> tuple[int, ...]:
     """Return the version that a program reports; empty if it reports none."""
     try:
-        said = run_briefly((program, "--version"), timeout=_PATIENCE).stdout.decode(errors="replace")
+        said = run_briefly((program, "--version"), timeout=_TIMEOUT).stdout.decode(errors="replace")
     except OSError:  # also one that does not answer in time
         return ()
     return tuple(int(number) for number in re.findall(r"\d+", said.partition("\n")[0]))

@@ -25,7 +25,7 @@ _OFF = (
 """The repository may belong to another user; nothing that it configures is run."""
 _SERVE = f"{_GIT} -c safe.directory=* -c uploadpack.allowAnySHA1InWant=true upload-pack"
 _FETCH = ("--quiet", "--no-tags", "--no-write-fetch-head", "--update-shallow")
-_PATIENCE = 600.0
+_TIMEOUT = 600.0
 """Seconds that a clone may take."""
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -73,7 +73,7 @@ def _run(directory: str | None, *words: str) -> Ended:
         "GIT_ALLOW_PROTOCOL": "file",
     }
     try:
-        return run_briefly([_GIT, *_OFF, *where, *words], timeout=_PATIENCE, environment=environment, directory="/")
+        return run_briefly([_GIT, *_OFF, *where, *words], timeout=_TIMEOUT, environment=environment, directory="/")
     except OSError as error:
         raise WorkspaceError(f"git could not be run ({error})") from error
 

@@ -1,16 +1,17 @@
-"""Reads the output of search processes as it arrives. No process outlives the call."""
+"""Reads the output of processes as it arrives. No process outlives the call."""
 
 import os
 import selectors
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO, Protocol
 
 from toolgate.workspace.threads import Stop, Stopped
 
 MOST_OUTPUT = 256 << 20
-"""Most bytes that a search may write before it is ended."""
+"""Most bytes that the processes may write before they are ended."""
 
 _MOST_MESSAGES = 1 << 16
 _READ = 1 << 18
@@ -57,7 +58,7 @@ class Sink(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How long a search may take."""
+    """How long the processes may take."""
 
     deadline: float
     """Deadline, as a `time.monotonic` value."""
@@ -67,10 +68,10 @@ class Bounds:
 
 @dataclass(slots=True)
 class StreamEnd:
-    """How a search ended."""
+    """How the processes ended."""
 
     complete: bool = True
-    """False if the deadline or the output limit ended it early."""
+    """False if the deadline or the output limit ended them early."""
     messages: str = ""
     """What was written to standard error."""
     failed: bool = False
@@ -87,22 +88,23 @@ def follow(
 
     `meanwhile` is called first. It starts what the caller has to do beside the processes, and MUST NOT block.
     """
-    stream_end = StreamEnd()
+    stream_end = StreamEnd(complete=False)
     messages = bytearray()
     try:
         if meanwhile is not None:
             meanwhile()
-        with selectors.DefaultSelector() as selector:
+        with selectors.DefaultSelector() as selector, ExitStack() as pipes:
             for process, sink in zip(processes, sinks, strict=True):
-                assert process.stdout is not None
-                assert process.stderr is not None
-                selector.register(process.stdout, selectors.EVENT_READ, sink)
-                selector.register(process.stderr, selectors.EVENT_READ, None)
+                for pipe, receiver in ((process.stdout, sink), (process.stderr, None)):
+                    assert pipe is not None
+                    selector.register(pipes.enter_context(pipe), selectors.EVENT_READ, receiver)
             stream_end.complete = _read_all(selector, messages, bounds)
         if stream_end.complete:
-            stream_end.failed = any(process.wait() for process in processes)
+            codes = [process.wait() for process in processes]
+            stream_end.failed = any(codes)
     finally:
-        end(processes)
+        if not stream_end.complete:
+            end(processes)
     stream_end.messages = messages.decode("utf-8", "replace")
     return stream_end
 

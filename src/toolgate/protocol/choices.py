@@ -31,8 +31,8 @@ class Provider(NamedTuple):
     server: str = ""
     """The address of its own server."""
     catalog: str = ""
-    """Function `(address, key)` that returns the `Listing` of a server: where its list of models is. Without one the
-    provider cannot be set up with `/model` or on the page."""
+    """Function `(address, key)` that returns the `CatalogEndpoint` of a server: where its list of models is.
+    Without one the provider cannot be set up with `/model` or on the page."""
 
 
 PROVIDERS: dict[str, Provider] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from toolgate.protocol.envelope import ErrorInfo, ToolResponse, is_sound
-from toolgate.protocol.fast import maker, trusted
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
+from toolgate.protocol.unvalidated import maker, trusted
 
 _new_response = maker(ToolResponse)
 _UNTOUCHED = frozenset({"status", "error", "content"})

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 MediaType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 """The pictures that models take."""
 MEDIA_TYPES: frozenset[str] = frozenset(get_args(MediaType))
+MOST_IN_A_MESSAGE = 10
+"""Pictures of one message of a person."""
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 _PIXELS_PER_TOKEN = 750

@@ -9,8 +9,8 @@ from pydantic_core import to_json
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.content import ImageContent
-from toolgate.protocol.fast import trusted
 from toolgate.protocol.jsontext import dump
+from toolgate.protocol.unvalidated import trusted
 
 
 class Status(StrEnum):

@@ -76,7 +76,7 @@ class Call(Data):
     call_id: str
     tool_name: str
     arguments: dict[str, Any] | str
-    """The object, or the string that the model wrote where it is none."""
+    """The object, or the string that the model wrote if it is not an object."""
 
 
 class ToolCallFrame(Durable):

@@ -36,6 +36,9 @@ class Plan(BaseModel):
     resources: tuple[str, ...] = ()
     """The paths, relative to the root, that the call will touch."""
     preconditions: tuple[Precondition, ...] = ()
+    checks_preconditions: bool = Field(default=False, exclude=True)
+    """`execute` itself refuses, in the moment of its effect, if a precondition no longer holds: the runtime does not
+    look before it."""
     commands: tuple[tuple[str, ...], ...] = ()
     """The words of every simple command that may run (Bash); policy rules match on them."""
     harmless: tuple[tuple[str, ...], ...] = ()

@@ -1,8 +1,7 @@
 """What lower rooms need from the outside, as Protocols. Only `compose.py` knows the implementations."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.content import StoredImage
@@ -75,8 +74,7 @@ class TodoStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
+class Skill(NamedTuple):
     """A folder with instructions for the model."""
 
     name: str
@@ -193,7 +191,7 @@ class LiveListener(Protocol):
         ...
 
     def output(self, call_id: str, stream: str, text: str, left_out: int = 0) -> None:
-        """What a command prints; so many characters before it were left out."""
+        """What a command prints; `left_out` characters before it are missing."""
         ...
 
     def failed(self, position: int, message: str) -> None:

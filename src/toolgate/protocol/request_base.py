@@ -1,7 +1,5 @@
 """What the parameters of all requests have in common."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, ConfigDict, Field
 
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
@@ -17,10 +15,6 @@ REQUEST_ID = Field(
     "again with the same key, under whatever `id`, the message starts no second turn, and the frames of the first "
     "one come again. Without a key every frame starts a turn, also one with an `id` that was used before.",
 )
-
-
-MOST_PICTURES = 10
-"""Pictures of one message."""
 
 
 class Params(BaseModel):

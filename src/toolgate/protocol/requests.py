@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from toolgate.protocol.content import MOST_IN_A_MESSAGE
 from toolgate.protocol.model_requests import LONGEST_MODEL, MODEL_METHODS
 from toolgate.protocol.project_requests import PROJECT_METHODS
 from toolgate.protocol.request_base import (
     LONGEST_CONTENT,
-    MOST_PICTURES,
     NAME,
     REQUEST_ID,
     STRICT,
@@ -54,7 +54,7 @@ class ChatSend(OfSession):
     content: str = Field(max_length=LONGEST_CONTENT)
     request_id: str | None = REQUEST_ID
     images: list[AttachedImage] = Field(
-        default=[], max_length=MOST_PICTURES, description="Pictures of the message, which the session has."
+        default=[], max_length=MOST_IN_A_MESSAGE, description="Pictures of the message, which the session has."
     )
 
 

@@ -15,11 +15,11 @@ from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.failures import failure_of
 from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.runtime.repair import example_of, problems_of, repair_message, unknown_keys
+from toolgate.runtime.repair import example_of, likely_key, problems_of, repair_message, unknown_keys
 from toolgate.runtime.resolved_tool import ResolvedTool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import declaration_of
-from toolgate.tools.foreign import given as foreign_params
+from toolgate.tools.foreign import foreign_params
 
 
 class Admission:
@@ -162,7 +162,7 @@ class Admission:
         )
 
     def _checks(self, name: str, approval_mode: ApprovalMode) -> bool:
-        if approval_mode is ApprovalMode.ask:  # a registry of somebody else's making may know nothing of approval modes
+        if approval_mode is ApprovalMode.ask:  # a registry of another package may not know approval modes
             return self._registry.check_mode(name, self._context.mode)
         return self._registry.check_mode(name, self._context.mode, approval_mode)
 
@@ -186,11 +186,13 @@ def _unreadable(
 
 
 def _invalid(invocation: Invocation, resolved: ResolvedTool, problems: dict[str, str], **extras: str) -> ToolResponse:
-    name = invocation.name
+    name, schema = invocation.name, resolved.parameters
     if resolved.example is None:
-        resolved.example = example_of(resolved.parameters)
+        resolved.example = example_of(schema)
+    unknown = [key for key in problems if key in invocation.arguments and key not in schema.get("properties", ())]
+    meant = dict.fromkeys(found for key in unknown[:10] if (found := likely_key(key, schema)) is not None)
     invocation.extras = {"failureCategory": "invalid_usage", "toolName": name, **extras}
-    message = repair_message(name, problems, resolved.example)
+    message = repair_message(name, problems, example_of(schema, list(meant)) if meant else resolved.example)
     return invocation.refuse("arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from toolgate.protocol.modes import ApprovalMode
@@ -12,7 +13,12 @@ if TYPE_CHECKING:
     from toolgate.runtime.invocation import Invocation
 
 RUN_BY_OTHERS = frozenset(
-    {".git", ".toolgate", ".vscode", ".idea", ".devcontainer", ".husky", ".envrc", ".mcp.json", ".claude", ".cursor"}
+    """
+    .git .toolgate .vscode .idea .devcontainer .zed .fleet .nova .vs .husky .lefthook lefthook.yml
+    .pre-commit-config.yaml .envrc .mise.toml mise.toml .autoenv .exrc .vimrc .nvimrc .nvim.lua .dir-locals.el
+    .mcp.json .claude .cursor .codex .gemini .opencode opencode.json opencode.jsonc .kimi .kiro .windsurf .continue
+    .roo .amazonq .aider.conf.yml
+    """.split()
 )
 """Names of files and directories whose content other programs run on their own. Writing there always asks."""
 _PLAN = f"approval mode: {ApprovalMode.plan.value}"
@@ -47,5 +53,10 @@ def accept_edits_allows(invocation: Invocation) -> Decision | None:
         return None
     if any(part.lower() in RUN_BY_OTHERS for resource in plan.resources for part in resource.split("/")):
         return None
+    if (workspace := invocation.context.workspace) is not None:
+        from toolgate.sandbox.git.edited_files import git_may_run
+
+        if git_may_run(str(workspace.root), os.path.expanduser("~"), plan.resources):
+            return None
     reason = "edits are accepted in this session, and undo can take this one back"
     return Decision(decision="allow", gate="permission", rule=_ACCEPT_EDITS, reason=reason)

@@ -32,7 +32,7 @@ class DeferredApprover:
 
         `on_request` is told about each new request, in the event loop of the call; it must return at once.
         """
-        if timeout is not None and not timeout > 0:
+        if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
             raise ValueError(f"timeout must be seconds above 0, or None to wait for ever, not {timeout!r}")
         self._timeout = timeout
         self._on_request = on_request

@@ -44,7 +44,7 @@ class Executor:
         self._unfinished = runtime_state(context).unfinished
 
     async def execute(self, invocation: Invocation, resolved: ResolvedTool, pending: PendingResult) -> Any:
-        """What the tool returns when it is its turn. Whatever the tool raises becomes a `ToolResponse`."""
+        """Run the tool when no other writer runs, and return its value. Whatever it raises becomes a `ToolResponse`."""
         held = resolved.writes and (self._writers.enter() or await self._writers.wait())
         try:
             if self._unfinished.running and (running := self._unfinished.refusal(invocation)) is not None:
@@ -73,13 +73,15 @@ class Executor:
             obstacle = await self._recording.start(invocation)
         return obstacle
 
-    def _state(self, resource: str) -> str:
-        return self._context.at(resource).require_workspace().state(resource)
-
     def _changed_since(self, plan: Plan) -> ToolResponse | None:
-        if not plan.preconditions:
+        if not plan.preconditions or plan.checks_preconditions:
             return None
-        changed = [item.resource for item in plan.preconditions if self._state(item.resource) != item.state]
+        workspace = self._context.workspace or self._context.require_workspace()
+        changed = [
+            item.resource
+            for item in plan.preconditions
+            if workspace.holding(item.resource).state(item.resource) != item.state
+        ]
         if not changed:
             return None
         return ToolResponse.failure(

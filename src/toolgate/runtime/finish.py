@@ -10,9 +10,9 @@ from toolgate.protocol.calls import ToolResult
 from toolgate.protocol.codes import FAILURE_CATEGORY, ErrorCode
 from toolgate.protocol.completion import UnusableResponseError, complete
 from toolgate.protocol.envelope import ErrorInfo, Status, ToolResponse
-from toolgate.protocol.fast import maker, trusted
 from toolgate.protocol.jsontext import encode, encode_result, scrub
 from toolgate.protocol.references import references
+from toolgate.protocol.unvalidated import maker, trusted
 from toolgate.runtime.failures import internal
 from toolgate.runtime.invocation import Invocation
 from toolgate.text.redaction import mask, secrets_of
@@ -154,7 +154,7 @@ class OutputLimits:
         self._context = context
         output = context.settings.tool_output
         self.surely_fits = min(output.max_lines, output.max_bytes // 4)
-        """An output of at most so many characters needs no measuring."""
+        """Up to this many characters, an output fits without being measured."""
         self.secrets = secrets_of(context.settings)
         self._truncator: Truncator | None = None
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from toolgate.text.visible import visible
 
@@ -13,8 +12,7 @@ _LONGEST_TEXT = 4_000
 _DENYING = frozenset({"deny", "block"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class HookOutcome(NamedTuple):
     """What the hooks of one event said together."""
 
     denied: str = ""
@@ -36,15 +34,15 @@ def text_of(data: bytes) -> str:
     return visible(data.decode("utf-8", "replace")).strip()
 
 
-def outcome_of(exit_code: int, stdout: str, stderr: str, event: Event) -> Outcome:
+def outcome_of(exit_code: int, stdout: str, stderr: str, event: Event) -> HookOutcome:
     """What a command says with its exit code and its output. Raises `HookError`."""
     if exit_code == 2:
         reason = _short(stderr or "a hook denied it")
-        return Outcome(context=reason) if event in ("after_call", "turn_end") else Outcome(denied=reason)
+        return HookOutcome(context=reason) if event in ("after_call", "turn_end") else HookOutcome(denied=reason)
     if exit_code != 0:
         raise HookError(f"it ended with exit code {exit_code}: {_short(stderr)}".rstrip(": "))
     if not stdout.startswith("{"):
-        return Outcome(context=_short(stdout)) if event == "turn_start" else Outcome()
+        return HookOutcome(context=_short(stdout)) if event == "turn_start" else HookOutcome()
     try:
         said = json.loads(stdout)
     except ValueError:
@@ -52,7 +50,7 @@ def outcome_of(exit_code: int, stdout: str, stderr: str, event: Event) -> Outcom
     return said_outcome(said, event)
 
 
-def said_outcome(said: dict[str, Any], event: Event) -> Outcome:
+def said_outcome(said: dict[str, Any], event: Event) -> HookOutcome:
     """Read a hook's answer; what cannot be understood is an error, never a yes."""
     more = said.get("hookSpecificOutput", {})
     if not isinstance(more, dict):
@@ -67,11 +65,11 @@ def said_outcome(said: dict[str, Any], event: Event) -> Outcome:
     if event == "turn_start" and decision == "ask":
         raise HookError("its decision 'ask' is none for a turn")
     if event in ("after_call", "turn_end"):
-        return Outcome(context=_short("\n".join(part for part in (reason, context) if part)))
+        return HookOutcome(context=_short("\n".join(part for part in (reason, context) if part)))
     if decision in _DENYING or said.get("continue") is False:
-        return Outcome(denied=_short(reason) or "a hook denied it")
+        return HookOutcome(denied=_short(reason) or "a hook denied it")
     asks = (_short(reason) or "a hook wants you to be asked") if decision == "ask" else ""
-    return Outcome(asks=asks, arguments=arguments if event == "before_call" else None, context=_short(context))
+    return HookOutcome(asks=asks, arguments=arguments if event == "before_call" else None, context=_short(context))
 
 
 def _short(text: str) -> str:

@@ -8,11 +8,11 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from toolgate.runtime.hook_answers import Event, HookError, Outcome, outcome_of, said_outcome, text_of
+from toolgate.runtime.hook_answers import Event, HookError, HookOutcome, outcome_of, said_outcome, text_of
 from toolgate.workspace.threads import start_thread
 
 GROUP = "toolgate.hooks"
@@ -29,7 +29,7 @@ class CommandHook(BaseModel):
     command: str = Field(min_length=1)
     timeout: float = Field(default=60, gt=0, le=600)
 
-    async def ask(self, event: Event, document: dict[str, Any]) -> Outcome:
+    async def ask(self, event: Event, document: dict[str, Any]) -> HookOutcome:
         """What the command says. Raises `HookError`."""
         from toolgate.process.hook_command import run_hook
 
@@ -62,7 +62,7 @@ class EntryPointHook(BaseModel):
     name: str = Field(min_length=1)
     timeout: float = Field(default=60, gt=0, le=600)
 
-    async def ask(self, event: Event, document: dict[str, Any]) -> Outcome:
+    async def ask(self, event: Event, document: dict[str, Any]) -> HookOutcome:
         """What the function returns: nothing, or an answer like a command's JSON. Raises `HookError`."""
         given = json.loads(json.dumps(document, default=str))  # a copy: the function may change it
         try:
@@ -77,8 +77,17 @@ class EntryPointHook(BaseModel):
         except Exception as error:  # noqa: BLE001 - whatever a hook raises denies the call
             raise HookError(f"{self.name!r} raised {type(error).__name__}: {str(error)[:200]}".rstrip(": ")) from None
         if found is None:
-            return Outcome()
+            return HookOutcome()
         return said_outcome(_answer(self.name, found), event)
+
+
+class HookGroup(BaseModel):
+    """The hooks of an event for the tools that a pattern matches."""
+
+    model_config = ConfigDict(extra="ignore", defer_build=True)
+
+    matcher: str = ""
+    hooks: list[Annotated[CommandHook | EntryPointHook, Field(discriminator="type")]]
 
 
 def _call(name: str, document: dict[str, Any]) -> object:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from toolgate.log import logger
-from toolgate.runtime.hook_answers import Event, HookError, Outcome
-from toolgate.runtime.hook_handlers import CommandHook, EntryPointHook
+from toolgate.runtime.claude_names import claude_inputs, claude_name, own_arguments
+from toolgate.runtime.hook_answers import Event, HookError, HookOutcome
 from toolgate.runtime.state import runtime_state
 
 if TYPE_CHECKING:
+    from toolgate.runtime.hook_handlers import CommandHook, EntryPointHook, HookGroup
     from toolgate.tools.context import ToolContext
 
 _THEIRS: dict[Event, str] = {
@@ -26,25 +27,22 @@ _THEIRS: dict[Event, str] = {
 }
 """Our events, and what Claude Code calls them."""
 _EVENTS: dict[str, Event] = {name: event for event, theirs in _THEIRS.items() for name in (event, theirs)}
-_LATER = frozenset({"Notification", "SubagentStop", "SessionStart", "SessionEnd", "PreCompact"})
+_LATER = frozenset(
+    """
+    Notification SubagentStart SubagentStop SessionStart SessionEnd PreCompact PostCompact PostToolUseFailure
+    StopFailure PermissionDenied Setup InstructionsLoaded ConfigChange CwdChanged FileChanged WorktreeCreate
+    WorktreeRemove TaskCreated TaskCompleted TeammateIdle Elicitation ElicitationResult
+    """.split()
+)
 """Events of Claude Code that have no counterpart here; their hooks are left out with a warning."""
 _AFTERWARDS = ("after_call", "turn_end")
 """Events that come too late to deny anything: a hook that fails is only logged."""
-
-_Handler = Annotated[CommandHook | EntryPointHook, Field(discriminator="type")]
-
-
-class _Group(BaseModel):
-    model_config = ConfigDict(extra="ignore", defer_build=True)
-
-    matcher: str = ""
-    hooks: list[_Handler]
 
 
 class Hooks:
     """The hooks of a user, or why they cannot be used: then every call is denied."""
 
-    def __init__(self, groups: dict[Event, list[_Group]], problem: str = "") -> None:
+    def __init__(self, groups: dict[Event, list[HookGroup]], problem: str = "") -> None:
         self._groups = groups
         self._problem = problem
 
@@ -56,7 +54,7 @@ class Hooks:
             events = document["hooks"] if isinstance(document, dict) else None
             if not isinstance(events, dict):
                 raise ValueError('it needs an object "hooks"')
-            found: dict[Event, list[_Group]] = {}
+            found: dict[Event, list[HookGroup]] = {}
             for name, groups in events.items():
                 if name in _LATER:
                     logger("hooks").warning("hook_event_not_supported", hook=name)
@@ -75,33 +73,43 @@ class Hooks:
         """Whether there is anything to run, or to refuse."""
         return bool(self._problem or self._groups.get(event))
 
-    async def run(self, event: Event, name: str, arguments: Any, context: ToolContext, **more: Any) -> Outcome:
+    async def run(self, event: Event, name: str, arguments: Any, context: ToolContext, **more: Any) -> HookOutcome:
         """Run the hooks of an event, one after another; each sees what the one before has changed.
 
         A call has a `name` and `arguments`, a turn neither. The first that denies ends it. Before a call or a turn, one
         that fails denies it; afterwards, that is logged.
         """
         if self._problem:
-            return Outcome(denied=f"the user's hooks.json is not valid: {self._problem}")
+            return HookOutcome(denied=f"the user's hooks.json is not valid: {self._problem}")
         asks, notes, changed = "", list[str](), None
-        for handler in self._matching(event, name):
+        for handler, theirs in self._matching(event, name):
             given = arguments if changed is None else changed
-            try:
-                said = await handler.ask(event, _document(event, name, given, context, more))
-            except HookError as error:
-                logger("hooks").warning("hook_failed", hook=event, tool_name=name, reason=str(error))
-                if event in _AFTERWARDS:
-                    continue
-                return Outcome(denied=f"a hook failed: {error}")
-            if said.denied:
-                return said
-            asks, changed = asks or said.asks, said.arguments if said.arguments is not None else changed
-            notes += [said.context] if said.context else []
-        return Outcome(asks=asks, arguments=changed, context="\n".join(notes))
+            root = "/" if context.workspace is None else str(context.workspace.root)
+            for shown in claude_inputs(name, given, root) if theirs else [given]:
+                try:
+                    said = await handler.ask(event, _document(event, theirs or name, shown, context, more))
+                except HookError as error:
+                    logger("hooks").warning("hook_failed", hook=event, tool_name=name, reason=str(error))
+                    if event in _AFTERWARDS:
+                        continue
+                    return HookOutcome(denied=f"a hook failed: {error}")
+                if said.denied:
+                    return said
+                asks = asks or said.asks
+                if said.arguments is not None:
+                    changed = own_arguments(name, said.arguments, shown) if theirs else said.arguments
+                notes += [said.context] if said.context else []
+        return HookOutcome(asks=asks, arguments=changed, context="\n".join(notes))
 
-    def _matching(self, event: Event, name: str) -> list[CommandHook | EntryPointHook]:
-        groups = [group for group in self._groups.get(event, []) if not name or _matches(group.matcher, name)]
-        return [handler for group in groups for handler in group.hooks]
+    def _matching(self, event: Event, name: str) -> list[tuple[CommandHook | EntryPointHook, str]]:
+        """The hooks of an event; with each the name in Claude Code, if its matcher means the tool by that."""
+        found = []
+        for group in self._groups.get(event, []):
+            is_ours = not name or _matches(group.matcher, name)
+            theirs = "" if is_ours else claude_name(group.matcher, name)
+            if is_ours or theirs:
+                found += [(handler, theirs) for handler in group.hooks]
+        return found
 
 
 def hooks_of(context: ToolContext) -> Hooks | None:
@@ -128,8 +136,10 @@ def _load(path: Path) -> Hooks | None:
     return None if text is None else Hooks.read(text)
 
 
-def _group(value: Any) -> _Group:
-    group = _Group.model_validate(value)
+def _group(value: Any) -> HookGroup:
+    from toolgate.runtime.hook_handlers import HookGroup  # most users have no hooks
+
+    group = HookGroup.model_validate(value)
     re.compile(group.matcher if group.matcher != "*" else "")
     return group
 

@@ -96,10 +96,11 @@ def _blocks(output: str) -> Iterator[str]:
 def _quoted_lines(block: str) -> tuple[bytes, int]:
     """The lines of a block as JSON strings with `,\\n` between them, and their number."""
     data = block.encode()
-    lines = data.count(b"\n") + 1
     if data.translate(None, _PLAIN):
-        return ",\n".join(map(encode_basestring, block.split("\n"))).encode(), lines
-    return b'"' + data.replace(b"\n", b'",\n"') + b'"', lines
+        lines = block.split("\n")
+        return ",\n".join(map(encode_basestring, lines)).encode(), len(lines)
+    quoted = b'"' + data.replace(b"\n", b'",\n"') + b'"'
+    return quoted, (len(quoted) - len(data) + 1) // 3  # three more bytes per line break, and two more quotes
 
 
 def _may_have_long_line(quoted: bytes) -> bool:

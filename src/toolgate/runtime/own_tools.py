@@ -42,7 +42,9 @@ def only_named(registry: ToolRegistry, names: Iterable[str] | None) -> ToolRegis
     wanted = list(names)
     for name in wanted:
         if not isinstance(name, str):
-            raise TypeError(f'only must be a list of names, and {name!r:.80} is none: write only=["read_file", "grep"]')
+            raise TypeError(
+                f'only must be a list of names, and {name!r:.80} is not a name: write only=["read_file", "grep"]'
+            )
         if registry.declaration(name) is None:
             raise ValueError(f"only names {name!r}, and there is no such tool. {_meant(name, registry.names())}")
     return registry.filter(wanted)

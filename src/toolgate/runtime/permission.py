@@ -112,21 +112,28 @@ async def authorise(
 
     The person who is asked sees none of `secrets`. One of the user's hooks may deny the question before it is asked.
     """
+    known = policy.layers, invocation.context.state.approval_mode
     invocation.decision = await _off_the_loop(invocation.plan, lambda: weigh(invocation, policy))
     if invocation.decision.decision == "allow":
         _note_approval(invocation, policy.remembers(invocation.tool.name, invocation.arguments, invocation.plan))
         return None
-    if invocation.decision.decision == "deny" and invocation.decision.gate == "permission":
-        return _not_in_plan_mode(invocation.decision)
     if invocation.decision.decision == "deny":
-        rule = f" (rule: {invocation.decision.rule})" if invocation.decision.rule else ""
-        return _refused(f"The policy denies this call: {invocation.decision.reason.rstrip('.')}{rule}.")
-    return await _ask(invocation, policy, secrets, hooks)
+        return _denial(invocation.decision)
+    return await _ask(invocation, policy, secrets, hooks, known)
+
+
+def _denial(decision: Decision) -> ToolResponse:
+    """The answer to a call that the policy or plan mode denies."""
+    if decision.gate == "permission":
+        return ToolResponse.failure(ErrorCode.APPROVAL_DENIED, _sentence(decision.reason), next_step=PLAN_NEXT)
+    rule = f" (rule: {decision.rule})" if decision.rule else ""
+    return _refused(f"The policy denies this call: {decision.reason.rstrip('.')}{rule}.")
 
 
 async def _ask(
-    invocation: Invocation, policy: Policy, secrets: tuple[str, ...], hooks: Hooks | None
+    invocation: Invocation, policy: Policy, secrets: tuple[str, ...], hooks: Hooks | None, known: object
 ) -> ToolResponse | None:
+    """Ask a person. `known` is what the call was judged by: if it has changed meanwhile, the call is judged again."""
     reason = invocation.decision.reason if invocation.decision else ""
     from toolgate.runtime.question import question_of
 
@@ -147,12 +154,11 @@ async def _ask(
         approval = Approval(allowed=False, message="the call changed after it was shown")
     refresh = invocation.context.refresh_permissions
     if approval.allowed and approval.approval_mode is None and refresh is not None:
-        await refresh()  # the person may have switched the approval mode while the question was open
-        planning = invocation.context.state.approval_mode is ApprovalMode.plan
-        stopped = plan_mode_refuses(invocation) if planning else None
-        if stopped is not None and ApprovalMode.plan in invocation.declaration.approval_modes:
-            invocation.decision = stopped  # a tool that plan mode does not have is stopped by its mode gate
-            return _not_in_plan_mode(stopped)
+        await refresh()  # the person may have switched the approval mode, or written a rule, while it was open
+    if approval.allowed and (policy.layers, invocation.context.state.approval_mode) != known:
+        refusal = await _off_the_loop(invocation.plan, lambda: _denied_meanwhile(invocation, policy))
+        if refusal is not None:
+            return refusal
     verdict: Verdict = "allow" if approval.allowed else "deny"
     invocation.decision = Decision(
         decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict
@@ -178,6 +184,16 @@ async def _ask(
     return None
 
 
+def _denied_meanwhile(invocation: Invocation, policy: Policy) -> ToolResponse | None:
+    """The refusal of an approved call that a new rule or a switch to plan mode denies; None if it may run."""
+    now = weigh(invocation, policy)
+    by_mode_gate = now.gate == "permission" and ApprovalMode.plan not in invocation.declaration.approval_modes
+    if now.decision != "deny" or by_mode_gate:  # the mode gate is checked again anyway
+        return None
+    invocation.decision = now
+    return _denial(now)
+
+
 def _templates(invocation: Invocation) -> str:
     """A clause that names a template of the secret file that a call would have shown; empty if there is none."""
     plan = invocation.plan
@@ -187,7 +203,7 @@ def _templates(invocation: Invocation) -> str:
 
 
 def checked(approval: Approval, request: ApprovalRequest) -> Approval:
-    """The answer, or a no if it wants to have something remembered that was not offered."""
+    """The answer; a denial if it asks to remember a choice that was not offered."""
     if not (approval.allowed and approval.remember) or approval.choice is None:
         return approval  # a call that cannot be remembered is allowed this once
     offered = request.choice(approval.choice)
@@ -262,10 +278,6 @@ def _advice(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) ->
         return " No policy rule can allow it: it has to be asked about."
     place = "their policy file (TOOLGATE_POLICY_FILE, else toolgate/policy.toml in their config directory)"
     return f" The user can allow it with this rule in {place}:\n{rules}"
-
-
-def _not_in_plan_mode(decision: Decision) -> ToolResponse:
-    return ToolResponse.failure(ErrorCode.APPROVAL_DENIED, _sentence(decision.reason), next_step=PLAN_NEXT)
 
 
 def _sentence(text: str) -> str:

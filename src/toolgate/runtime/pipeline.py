@@ -64,7 +64,7 @@ class Pipeline:
         self._hooks = hooks_of(context)
         has_more_to_do = self._limits.secrets or self._recording is not None or self._hooks is not None
         self._plain = 0 if has_more_to_do else self._limits.surely_fits
-        """The plain value of a function needs nothing but its envelope if it has at most so many characters."""
+        """Up to this many characters, the plain value of a function needs nothing but its envelope."""
 
     @functools.cached_property
     def _policy(self) -> Policy:
@@ -258,5 +258,5 @@ class Pipeline:
 
     def _on_output(self) -> OnOutput | None:
         """Masks secrets in live output."""
-        shows, secrets = self._context.on_output, self._limits.secrets
-        return masked_output(shows, secrets) if shows is not None and (secrets or added_secrets) else shows
+        shows = self._context.on_output
+        return None if shows is None else masked_output(shows, self._limits.secrets)

@@ -6,8 +6,9 @@ import fnmatch
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from toolgate.declared import Declared
 from toolgate.protocol.approval import Approval, ApprovalRequest, Risk
 from toolgate.protocol.ports import Approver, Unattended
 from toolgate.tools.approver import AnyApprover, approver_of
@@ -15,7 +16,7 @@ from toolgate.tools.approver import AnyApprover, approver_of
 _RANK: dict[Risk, int] = {"low": 0, "medium": 1, "high": 2}
 
 
-class ApprovalRule(BaseModel):
+class ApprovalRule(Declared):
     """Answers requests that fit it. What it leaves out fits everything."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

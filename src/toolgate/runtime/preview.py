@@ -156,16 +156,17 @@ def _fitting(lines: Iterator[str], room: Limits) -> list[str]:
 def _telling_lines(text: str, start: int, end: int, number: int) -> Iterator[str]:
     """The lines between two positions that look like errors, numbered from `number` and clipped."""
     end = min(end, start + _SEARCHED)
+    counted = start
     while start < end:
         stop = text.find("\n", min(end, start + _WINDOW), end)
         stop = end if stop < 0 else stop
         window = text[start:stop]
         if _may_tell(window) and _first_word(window) >= 0:
+            number, counted = number + text.count("\n", counted, start), start
             for offset, line in enumerate(window.split("\n")):
                 hit = _hit(line)
                 if hit >= 0:
                     yield _numbered(number + offset, line, hit)
-        number += window.count("\n") + 1
         start = stop + 1
 
 

@@ -288,7 +288,7 @@ class RegistryView(ToolRegistry):
 
     def check_mode(self, name: str, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> bool:
         """The parent's answer, for what this view shows."""
-        if approval_mode is ApprovalMode.ask:  # a parent of somebody else's making may know nothing of approval modes
+        if approval_mode is ApprovalMode.ask:  # a registry of another package may not know approval modes
             return self._parent.check_mode(name, mode) and name in self._visible
         return self._parent.check_mode(name, mode, approval_mode) and name in self._visible
 

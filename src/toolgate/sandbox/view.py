@@ -29,7 +29,7 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class RedirectableMount:
     """A mount whose target is where commands can write, and so may have been redirected."""
 
     target: str
@@ -38,10 +38,10 @@ class Check:
     read_only: bool
 
 
-def check_of(mount: Mount) -> Check:
+def check_of(mount: Mount) -> RedirectableMount:
     """Return what must be found at the target of a mount."""
     info = os.fstat(mount.source_fd) if mount.source_fd >= 0 else os.stat(mount.source)
-    return Check(mount.target, info.st_dev, info.st_ino, mount.kind == "ro")
+    return RedirectableMount(mount.target, info.st_dev, info.st_ino, mount.kind == "ro")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class View:
     git: GitList | None = None
     """The git commands that the view is for. They find the writable repository in `git_directory`."""
     git_directory: str = ""
-    checks: tuple[Check, ...] = ()
+    checks: tuple[RedirectableMount, ...] = ()
     """What must hold in the finished view before a command runs in it."""
 
     joins: tuple[int, ...] = ()

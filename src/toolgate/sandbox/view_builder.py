@@ -19,7 +19,7 @@ from toolgate.sandbox.runtime_files import runtime_mounts
 from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.sandbox.system_paths import private_configuration, resolver_mounts, system_mounts
 from toolgate.sandbox.toolchains import keys, toolchains
-from toolgate.sandbox.view import Check, Mount, View, check_of, is_below
+from toolgate.sandbox.view import Mount, RedirectableMount, View, check_of, is_below
 from toolgate.workspace.outputs import OwnOutputs
 
 TEMPORARY = "/tmp"
@@ -52,12 +52,7 @@ class ViewBuilder:
         locked: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         """`locked` returns the paths, relative to the root or absolute, that no command may read without consent."""
-        if root in {"/", "/usr", "/etc", "/proc", "/dev", "/run", TEMPORARY, os.path.dirname(home)}:
-            raise ToolError(
-                ErrorCode.ACCESS_DENIED,
-                "The project root is a system directory, so commands cannot be confined to it.",
-                "Choose a narrower project root.",
-            )
+        _require_narrow(root, home)
         self.root = root
         self._makes_mounts = mounts
         self._processes = processes
@@ -154,9 +149,9 @@ class ViewBuilder:
         own = {entry.key for entry in self.repository.entries()}
         return {key: value for key, value in identity_in(self.places.home("write")).items() if key not in own}
 
-    def still_holds(self, view: View) -> bool:
-        """Whether the root and its protected paths are still those that the view was made for."""
-        return view.identity == self._identity(view.access, tuple(self._locked()))
+    def identity(self, access: Access) -> tuple[object, ...]:
+        """Identify the root and its protected paths as they are now. A view with another identity does not hold."""
+        return self._identity(access, tuple(self._locked()))
 
     def _identity(self, access: Access, locked: tuple[str, ...]) -> tuple[object, ...]:
         """Identify what a view depends on. Landlock rules hold for the files that existed, not for their names."""
@@ -168,12 +163,11 @@ class ViewBuilder:
         hidden = [os.path.join(self.root, RUNTIME), *self.protected.outputs_of_nobody(), *self._hidden, *self._secrets]
         return root_grants(self.root, access, [*hidden, *(os.path.join(self.root, path) for path in locked)])
 
-    def _checks(self, mounts: list[Mount]) -> Iterator[Check]:
+    def _checks(self, mounts: list[Mount]) -> Iterator[RedirectableMount]:
         """Yield checks for mounts whose targets are where commands can write, unless a later mount covers them."""
+        places = tuple(f"{place}/" for place in (self.root, TEMPORARY, self.home))
         for number, mount in enumerate(mounts):
-            near = mount.kind in ("ro", "rw") and any(
-                mount.target == place or is_below(mount.target, place) for place in (self.root, TEMPORARY, self.home)
-            )
+            near = mount.kind in ("ro", "rw") and f"{mount.target}/".startswith(places)
             if near and not any(
                 later.kind in ("ro", "rw", "tmpfs")
                 and (later.target == mount.target or is_below(mount.target, later.target))
@@ -310,3 +304,20 @@ def _grants(mounts: Iterable[Mount]) -> Iterator[Grant]:
     for mount in mounts:
         if mount.kind in ("rw", "tmpfs", "shm", "dev"):
             yield mount.target, "write"
+
+
+def _require_narrow(root: str, home: str) -> None:
+    """Raise `ToolError` if the project root holds more than a project."""
+    if root in {"/", "/usr", "/etc", "/proc", "/dev", "/run", TEMPORARY}:
+        raise ToolError(
+            ErrorCode.ACCESS_DENIED,
+            "The project root is a system directory, so commands cannot be confined to it.",
+            "Choose a narrower project root.",
+        )
+    if root == os.path.dirname(home):
+        raise ToolError(
+            ErrorCode.ACCESS_DENIED,
+            f"The home directory '{home}' is right in the project root, which may hold those of other users as well: "
+            "commands cannot be confined to it.",
+            "Choose a narrower project root, or set HOME to a directory outside it.",
+        )

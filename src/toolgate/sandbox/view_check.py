@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 
 from toolgate.process import tree
-from toolgate.sandbox.view import Check
+from toolgate.sandbox.view import RedirectableMount
 from toolgate.workspace.confine import choose_opener
 
 
-def view_difference(supervisor: int, checks: Iterable[Check]) -> str:
+def view_difference(supervisor: int, checks: Iterable[RedirectableMount]) -> str:
     """Return how the view of the shell below this process differs from the plan; empty if it does not."""
     shells = tree.children(supervisor)
     if not shells:
@@ -27,7 +27,7 @@ def view_difference(supervisor: int, checks: Iterable[Check]) -> str:
     return "" if target is None else f"'{target}' was replaced while the sandbox was being set up"
 
 
-def _holds(root: int, check: Check) -> bool:
+def _holds(root: int, check: RedirectableMount) -> bool:
     try:
         fd = choose_opener("auto", root)[1](root, check.target.lstrip("/"), os.O_PATH | os.O_NOFOLLOW, links=False)
     except OSError:

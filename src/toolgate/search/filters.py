@@ -7,7 +7,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.search import globs
 from toolgate.search.file_types import FILE_TYPES, similar
-from toolgate.search.python_scan import Wanted
+from toolgate.search.python_scan import FileFilter
 
 PLAIN_GLOB = re.compile(r"[\w.*?,{}-]+", re.ASCII)
 """Globs that mean the same in ripgrep."""
@@ -21,7 +21,7 @@ class Filter:
     """Regular expressions for a file's name and path, and whether matching paths are excluded."""
     name_globs: tuple[str, ...]
     """Globs that the names of all wanted files match, for ripgrep; empty if there are none."""
-    wanted: Wanted | None
+    wanted: FileFilter | None
     """Whether a file is searched, by its name and its path relative to the start; None: every file is."""
 
     @classmethod
@@ -36,7 +36,7 @@ class Filter:
         if names is None and pattern is not None and not negated and PLAIN_GLOB.fullmatch(pattern):
             names = [pattern]
         is_open = name_regex is None and path_regex is None
-        return cls(expressions, tuple(names or ()), None if is_open else Wanted(*expressions))
+        return cls(expressions, tuple(names or ()), None if is_open else FileFilter(*expressions))
 
 
 def _type_globs(name: str) -> list[str]:

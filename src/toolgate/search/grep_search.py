@@ -17,7 +17,15 @@ from toolgate.search import python_workers, ripgrep
 from toolgate.search.filters import Filter
 from toolgate.search.listing import shown_name
 from toolgate.search.matches import Matches
-from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, translate
+from toolgate.search.older_encodings import (
+    MOST_BYTES,
+    MOST_FILES,
+    NOT_UTF8,
+    NOT_UTF8_IN_PYTHON,
+    decoded_copy,
+    has_other_characters,
+)
+from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, Translation, translate
 from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.skipped import SkippedFiles, is_binary
 from toolgate.search.walk import is_own
@@ -86,6 +94,10 @@ class GrepOutcome:
     """The file that was searched, if it was a single one."""
     older_encoding: str = ""
     """What that file probably is, if it is not UTF-8."""
+    decoded: dict[str, str] = field(default_factory=dict)
+    """Files with matches that are not UTF-8, and the encodings in which they were searched."""
+    not_decoded: int = 0
+    """How many further ones were searched only by their ASCII characters."""
 
 
 def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
@@ -136,6 +148,8 @@ class _Search:
         self._files = files
         self._bounds = bounds
         self._found = Matches(limit=job.limit, after=job.after, by_file=job.by_file, wanted=self._counts)
+        self._matching: set[str] = set()
+        """Files of a tree with matches in their bytes as they are."""
         self._query = ripgrep.Query(
             pattern=job.pattern,
             case_sensitive=job.case_sensitive,
@@ -160,6 +174,7 @@ class _Search:
             return False
         guard = self._job.guard
         if guard is None or not self._is_secret(guard, path):
+            self._matching.add(path)
             return True
         self._found.skip(path, SECRET)
         return False
@@ -195,9 +210,61 @@ class _Search:
         else:
             outcome.fallback = "ripgrep is not available."
         if stream_end is None:
+            program = None
             stream_end = self._in_python()
+        if has_other_characters(self._job.pattern) and stream_end.complete:
+            stream_end.complete = self._decoded(program, outcome)
         self._fill(outcome, stream_end)
         return outcome
+
+    def _decoded(self, program: str | None, outcome: GrepOutcome) -> bool:
+        """Search the text of files that are not UTF-8 and have no matches yet; return whether it came to its end."""
+        if self._start.file is not None:
+            return bool(self._found.total) or self._decode_and_search(program, self._start.file.fd, "", outcome)
+        seen = frozenset(self._matching)
+        older = Matches(
+            limit=MOST_FILES, by_file=True, wanted=lambda name, path: path not in seen and self._counts(name, path)
+        )
+        query = replace(self._query, pattern=NOT_UTF8, before=0, after=0, multiline=False)
+        listed = self._again(program, query, older, NOT_UTF8_IN_PYTHON)
+        outcome.not_decoded = max(0, older.files - MOST_FILES)
+        for path, _ in older.first_files(""):
+            try:
+                fd = open_file(path, dir_fd=self._start.directory)
+            except OSError:  # it is gone
+                continue
+            try:
+                if not self._decode_and_search(program, fd, path, outcome):
+                    return False
+            finally:
+                os.close(fd)
+        return listed.complete
+
+    def _decode_and_search(self, program: str | None, fd: int, path: str, outcome: GrepOutcome) -> bool:
+        copy = decoded_copy(fd, path)
+        if copy is None:
+            outcome.not_decoded += bool(path) and os.fstat(fd).st_size > MOST_BYTES
+            return True
+        encoding, text = copy
+        found = Matches(limit=self._job.limit, after=self._job.after, by_file=self._job.by_file)
+        try:
+            query = replace(self._query, directory=None, file=text, name_globs=(), hidden=(), git=False)
+            stream_end = self._again(program, query, found, None)
+        finally:
+            os.close(text)
+        if found.total:
+            self._found.adopt(path, found)
+            outcome.decoded[self._start.prefix + path if path else self._job.path] = encoding
+        return stream_end.complete
+
+    def _again(
+        self, program: str | None, query: ripgrep.Query, found: Matches, translation: Translation | None
+    ) -> StreamEnd:
+        """One more search with the engine that has searched already."""
+        if program is not None:
+            return ripgrep.search(program, query, found, self._bounds)
+        wanted = self._files.expressions if query.directory is not None else (None, None, False)
+        return python_workers.search(translation or translate(self._job.pattern), wanted, query, found, self._bounds)
 
     def _with_ripgrep(self, program: str, outcome: GrepOutcome) -> StreamEnd:
         with self._survey() as (survey, begin):

@@ -16,7 +16,7 @@ LARGEST = 1 << 20
 """Bytes of an ignore file that are read. The rest is ignored."""
 
 
-class Rule:
+class IgnoreRule:
     """One line of an ignore file."""
 
     __slots__ = ("negated", "only_dirs", "segments")
@@ -32,9 +32,9 @@ class Rule:
         return f"{'!' * self.negated}/{'/'.join(self.segments)}{'/' * self.only_dirs}"
 
 
-def parse(text: str) -> list[Rule]:
+def parse(text: str) -> list[IgnoreRule]:
     """Parse an ignore file. Invalid lines are skipped."""
-    rules: list[Rule] = []
+    rules: list[IgnoreRule] = []
     for line in text.removeprefix("\ufeff").split("\n"):
         try:
             rules.extend(_parse_line(line))
@@ -43,7 +43,7 @@ def parse(text: str) -> list[Rule]:
     return rules
 
 
-def _parse_line(line: str) -> list[Rule]:
+def _parse_line(line: str) -> list[IgnoreRule]:
     if line.startswith("#"):
         return []
     if not line.endswith("\\ "):
@@ -61,15 +61,15 @@ def _parse_line(line: str) -> list[Rule]:
             continue
         globs.path_regex(segments)
         deep = segments if anchored or segments[0] == "**" else ["**", *segments]
-        rules.append(Rule(tuple(deep), negated, only_dirs))
+        rules.append(IgnoreRule(tuple(deep), negated, only_dirs))
     return rules
 
 
-def below(rules: list[Rule], folders: Sequence[str]) -> list[Rule]:
+def below(rules: list[IgnoreRule], folders: Sequence[str]) -> list[IgnoreRule]:
     """Convert the rules for a directory further down: what remains of each after `folders` have been matched."""
     for folder in folders:
         rules = [
-            Rule(rest, rule.negated, rule.only_dirs)
+            IgnoreRule(rest, rule.negated, rule.only_dirs)
             for rule in rules
             for rest in dict.fromkeys(_step(rule.segments, folder))
         ]
@@ -96,7 +96,7 @@ class _Matcher:
         self._names: re.Pattern[str] | None = None
         self._paths: re.Pattern[str] | None = None
 
-    def add(self, index: int, rule: Rule) -> None:
+    def add(self, index: int, rule: IgnoreRule) -> None:
         """Add a rule. Later rules win."""
         segments = list(rule.segments)
         if len(segments) != 2 or segments[0] != "**" or segments[1] == "**":
@@ -134,7 +134,7 @@ def _alternation(expressions: list[tuple[str, int]]) -> re.Pattern[str] | None:
 class IgnoreFile:
     """The compiled rules of one file."""
 
-    def __init__(self, rules: list[Rule], base: str = "") -> None:
+    def __init__(self, rules: list[IgnoreRule], base: str = "") -> None:
         self._skip = len(base)
         self._negated = [rule.negated for rule in rules]
         self.for_files, self._dirs = _Matcher(), _Matcher()

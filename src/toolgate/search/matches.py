@@ -4,6 +4,8 @@ Records are `path NUL line NUL kind text LF`; see `toolgate.search.python_scan`,
 rg write the same. Those of one file stand together; files come in any order.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -74,6 +76,10 @@ class Matches:
         self._matches += matches
         if self._matches > 4 * self.limit + 1000 or len(self._kept) > 4 * self.limit + 1000:
             self._forget()
+
+    def adopt(self, path: str, other: Matches) -> None:
+        """Add a file that was searched by itself, under its own path."""
+        self.add(path, next(iter(other._kept.values())), other.total)
 
     def _forget(self) -> None:
         """Keep only the files of the first `limit` matches."""

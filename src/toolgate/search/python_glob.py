@@ -13,7 +13,7 @@ from toolgate.search import globs
 from toolgate.search.ignore import Ignores
 from toolgate.search.listing import shown_name
 from toolgate.search.search_root import SearchRoot
-from toolgate.search.walk import Folder, Walk
+from toolgate.search.walk import TreeWalk, WalkedFolder
 from toolgate.workspace.paths import outside
 from toolgate.workspace.root import Workspace
 
@@ -92,7 +92,7 @@ class Pattern:
         return any(_leads_to(choice, names) for choice in self._choices)
 
     def covers(self, text: str, count: int) -> bool:
-        """Whether so many paths, each enclosed in NULs in `text`, certainly all match."""
+        """Whether all of `count` paths, each enclosed in NULs in `text`, certainly match."""
         if not self._tail_decides or len(self._suffixes) != 1:
             return False
         return text.startswith(self._prefix, 1) and text.count(f"{self._suffixes[0]}\0") == count
@@ -171,7 +171,7 @@ def find_files(
     return files
 
 
-def descend(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> Iterator[Folder]:
+def descend(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> Iterator[WalkedFolder]:
     """Return the directory that the fixed part of the pattern leads to, if it exists and is not ignored."""
     for folder in _walk(start, pattern, check):
         if folder.path.count("/") == len(pattern.only):
@@ -179,9 +179,9 @@ def descend(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> I
             return
 
 
-def _walk(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> Walk:
+def _walk(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> TreeWalk:
     assert start.directory is not None
-    return Walk(
+    return TreeWalk(
         start.directory,
         ignores=Ignores.inheriting(start.rules),
         check=check,
@@ -191,7 +191,7 @@ def _walk(start: SearchRoot, pattern: Pattern, check: Callable[[], None]) -> Wal
     )
 
 
-def _matching_files(folder: Folder, pattern: Pattern) -> list[str]:
+def _matching_files(folder: WalkedFolder, pattern: Pattern) -> list[str]:
     path = folder.path
     found = pattern.matching([path + name for name in folder.files])
     if not found:
@@ -200,7 +200,7 @@ def _matching_files(folder: Folder, pattern: Pattern) -> list[str]:
     return [path + name for name in folder.keep([one[skip:] for one in found])]
 
 
-def matching_links(workspace: Workspace, start: SearchRoot, folder: Folder, pattern: Pattern) -> list[str]:
+def matching_links(workspace: Workspace, start: SearchRoot, folder: WalkedFolder, pattern: Pattern) -> list[str]:
     """Yield the links of a folder that match and lead to a file inside the root.
 
     ripgrep does not list links. Therefore links that only `**` reaches are not looked for, with and without ripgrep.

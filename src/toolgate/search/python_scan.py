@@ -15,7 +15,7 @@ import os
 import re
 
 from toolgate.search.ignore import Ignores
-from toolgate.search.walk import Folder, Walk
+from toolgate.search.walk import TreeWalk, WalkedFolder
 from toolgate.workspace.beneath import open_directory, open_file
 
 TYPE_CHECKING = False
@@ -181,7 +181,7 @@ class Scanner:
             view = view[os.write(self._out, view) :]
 
 
-class Wanted:
+class FileFilter:
     """Which files are searched at all."""
 
     def __init__(self, names: str | None, paths: str | None, negated: bool) -> None:
@@ -202,9 +202,9 @@ def search(plan: dict[str, Any], out: int) -> None:
     if plan["fd"] is not None:
         scanner.opened(plan["fd"], "<stdin>")
         return
-    wanted = Wanted(plan["names"], plan["paths"], plan["negated"])
+    wanted = FileFilter(plan["names"], plan["paths"], plan["negated"])
     ignores = Ignores.inheriting(plan["inherited"] if plan["ignore"] else None)
-    walk = Walk(open_directory("."), ignores=ignores, hidden=plan["hidden"])
+    walk = TreeWalk(open_directory("."), ignores=ignores, hidden=plan["hidden"])
     share, shares = plan["share"]
     for turn, folder in enumerate(walk):
         _search_folder(scanner, folder, wanted, (share + turn) % shares, shares)
@@ -215,7 +215,7 @@ def search(plan: dict[str, Any], out: int) -> None:
             scanner.skipped(walk.too_deep, "nested too deeply to be searched")
 
 
-def _search_folder(scanner: Scanner, folder: Folder, wanted: Wanted, share: int, shares: int) -> None:
+def _search_folder(scanner: Scanner, folder: WalkedFolder, wanted: FileFilter, share: int, shares: int) -> None:
     for name in folder.keep(folder.files[share::shares]):
         path = folder.path + name
         if wanted(name, path):

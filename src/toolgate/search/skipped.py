@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection
 
 from toolgate.search.ignore import Ignores
-from toolgate.search.walk import Folder, Walk
+from toolgate.search.walk import TreeWalk, WalkedFolder
 from toolgate.workspace.beneath import open_file
 from toolgate.workspace.threads import Stopped
 
@@ -52,7 +52,7 @@ class SkippedFiles:
         self.complete = True
         self._wanted = wanted
         self._seen = self._opened = self._text_opened = 0
-        self._walk = Walk(fd, ignores=Ignores.inheriting(inherited), hidden=hidden)
+        self._walk = TreeWalk(fd, ignores=Ignores.inheriting(inherited), hidden=hidden)
 
     def run(self, give_up: Callable[[], bool]) -> None:
         """Walk until the end, a limit, or until `give_up` returns True."""
@@ -67,7 +67,7 @@ class SkippedFiles:
         except Stopped:
             self.complete = False
 
-    def _look_at(self, folder: Folder) -> None:
+    def _look_at(self, folder: WalkedFolder) -> None:
         for name in folder.files:
             if name[name.rfind(".") :] in _TEXT:
                 if self._text_opened >= MOST_TEXT_OPENED:

@@ -23,7 +23,7 @@ CHUNK = 8192
 """Most entries of one directory that are in memory at a time."""
 
 
-class Folder:
+class WalkedFolder:
     """One directory, or the next part of a very large one. It is open while it is used."""
 
     __slots__ = ("dirs", "fd", "files", "ignored", "ignores", "links", "path")
@@ -49,7 +49,7 @@ class Folder:
         return [name for name in names if name[0] != "." or not (name in NEVER or name.startswith(TEMP_PREFIX))]
 
 
-class Walk:
+class TreeWalk:
     """A walk from one open directory downwards.
 
     `unreadable` collects the folders that could not be entered, with the error number; `failed` is called for each.
@@ -76,7 +76,7 @@ class Walk:
         self.too_deep = ""
         """A directory below the deepest level that the walk enters; empty if there is none."""
 
-    def __iter__(self) -> Iterator[Folder]:
+    def __iter__(self) -> Iterator[WalkedFolder]:
         """Yield every folder, parents before their children. Each is open only until the next one is requested."""
         stack: list[tuple[int, str, Ignores | None, list[str]]] = []
         fd = os.dup(self._fd)
@@ -118,9 +118,9 @@ class Walk:
         os.close(parent)
         return -1, "", None
 
-    def _list(self, fd: int, path: str, ignores: Ignores | None, level: int) -> Iterator[Folder]:
+    def _list(self, fd: int, path: str, ignores: Ignores | None, level: int) -> Iterator[WalkedFolder]:
         if level < len(self._only):
-            folder = Folder(path, fd, self._rules(fd, path, ignores, True))
+            folder = WalkedFolder(path, fd, self._rules(fd, path, ignores, True))
             self._sort_out(folder, [self._only[level]], level)
             yield folder
             return
@@ -129,7 +129,7 @@ class Walk:
             while True:
                 if self._check is not None:
                     self._check()
-                folder = Folder(path, fd, ignores)
+                folder = WalkedFolder(path, fd, ignores)
                 dirs, more = _take(entries, folder)
                 if first:
                     ignores = folder.ignores = self._rules(fd, path, ignores, more or ".gitignore" in folder.files)
@@ -144,7 +144,7 @@ class Walk:
         text = read_small(fd, ".gitignore") if ignores is not None and has_file else None
         return ignores if ignores is None or text is None else ignores.enter(path, text)
 
-    def _sort_out(self, folder: Folder, dirs: list[str], level: int) -> None:
+    def _sort_out(self, folder: WalkedFolder, dirs: list[str], level: int) -> None:
         """Decide which directories are entered."""
         for name in dirs:
             if name in NEVER or (self._hidden and folder.path + name in self._hidden):
@@ -159,7 +159,7 @@ class Walk:
                 self.too_deep = f"{folder.path}{name}/"
 
 
-def _take(entries: Iterator[os.DirEntry[str]], folder: Folder) -> tuple[list[str], bool]:
+def _take(entries: Iterator[os.DirEntry[str]], folder: WalkedFolder) -> tuple[list[str], bool]:
     """Sort the next entries into files, links and directories; return the directories and whether there may be more."""
     dirs: list[str] = []
     others = 0

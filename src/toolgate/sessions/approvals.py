@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from toolgate.errors import ChoiceNotOffered
 from toolgate.protocol.approval import ASK_TOOL, Approval, ApprovalChoice, ApprovalRequest
@@ -20,7 +20,7 @@ _NAMES = (
     "id", "session_id", "turn_id", "call_id", "tool_name", "agent", "summary", "detail", "fingerprint", "state",
     "message", "remember", "choices", "choice", "scope", "approval_mode", "answer", "decided_at",
 )  # fmt: skip
-_CHOICES = TypeAdapter(tuple[ApprovalChoice, ...])
+_CHOICES = TypeAdapter(tuple[ApprovalChoice, ...], config=ConfigDict(defer_build=True))
 PLAN_TOOL = "propose_plan"
 """The tool whose approval request is a plan; only the answer to a plan may switch the approval mode."""
 _COLUMNS = f"SELECT {', '.join(_NAMES)} FROM approvals"

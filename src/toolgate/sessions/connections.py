@@ -13,9 +13,9 @@ from toolgate.sessions.driver import Row
 from toolgate.sessions.event_log import cleaned
 from toolgate.sessions.schema import Dialect
 
-WRITE_PATIENCE = 10.0
+WRITE_TIMEOUT = 10.0
 """Seconds that a write waits for the lock of another process."""
-READ_PATIENCE = 2.0
+READ_TIMEOUT = 2.0
 _WAL_PAGES = 4000
 """Pages (16 MB) after which the log of SQLite itself goes into the file: a commit that does so waits longer."""
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -31,7 +31,7 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
         isolation_level=None,  # transactions begin and end where the code says so
         check_same_thread=False,
         cached_statements=256,
-        timeout=READ_PATIENCE if readonly else WRITE_PATIENCE,
+        timeout=READ_TIMEOUT if readonly else WRITE_TIMEOUT,
     )
     try:
         connection.execute("PRAGMA synchronous = FULL")
@@ -95,13 +95,13 @@ class SqliteTransaction:
 
     dialect: Dialect = "sqlite"
 
-    def __init__(self, connection: sqlite3.Connection, *, publishes: bool = False) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection_execute = connection.execute
         self._executemany = connection.executemany
         self.sessions: dict[str, int] = {}
         """Sessions with new events, and the number of the last one."""
-        self.published: list[Row] | None = [] if publishes else None
-        """The events that were written, for followers in this process; None if there are no followers."""
+        self.published: list[Row] = []
+        """The events that were written, for followers in this process: also those who come before the commit."""
 
     def _execute(self, sql: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
         try:

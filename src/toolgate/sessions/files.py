@@ -170,7 +170,7 @@ def _inspect(path: str) -> _Owner:
 
 def check_log(path: str) -> str:
     """What is certainly lost of SQLite's own log, in words; empty if nothing is. A copy of the log is kept then."""
-    before = sqlite_log.look(path)
+    before = sqlite_log.log_state(path)
     if before is None:
         return ""
     try:

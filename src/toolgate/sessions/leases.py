@@ -8,6 +8,7 @@ import time
 
 from toolgate.errors import SessionFenced, SessionNotFound
 from toolgate.protocol.ids import uuid7
+from toolgate.protocol.unvalidated import trusted
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.types import Lease
 
@@ -30,7 +31,8 @@ def claim(transaction: Transaction, session_id: str, ttl: float) -> Lease | None
     row = transaction.row(_CLAIM, session_id, owner, now, now + ttl, this_process(), dead)
     if row is None:
         return None
-    return Lease(session_id=session_id, owner=owner, fence=row[0], expires_at=time.time() + ttl)
+    fields = {"session_id": session_id, "owner": owner, "fence": row[0], "expires_at": time.time() + ttl}
+    return trusted(Lease, fields)
 
 
 def renew(transaction: Transaction, lease: Lease, ttl: float) -> Lease:

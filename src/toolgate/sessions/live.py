@@ -43,7 +43,7 @@ _LOOK = (
 )
 
 
-def look(transaction: Transaction, session_id: str, seen: int | None) -> LiveView:
+def read_live(transaction: Transaction, session_id: str, seen: int | None) -> LiveView:
     """The live text of a session, and the output after a number. Without a number, only output from now on is returned.
 
     This is also what a client sees that joins a turn in the gateway's own process.

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
-
+from toolgate.extras import optional_imports
 from toolgate.sessions import faults
 from toolgate.sessions.schema import HEAD, REVISIONS
+
+with optional_imports():
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
+    from sqlalchemy import Connection
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WorkspaceOf = Callable[[str], Awaitable["Workspace"]]
 """Returns the workspace of a session."""
 _PIECE = 256 * 1024
-_PATIENCE = 20.0
+_TIMEOUT = 20.0
 """Seconds that a call waits for its outputs to be stored."""
 _SIDE_BY_SIDE = 4
 """Outputs that are stored at the same time; the other connections are for the turns."""
@@ -79,7 +79,7 @@ class Outputs:
     async def keep(self, session_id: str, reference: str) -> None:
         """Store an output, if possible; the result of the call does not depend on it."""
         try:
-            async with asyncio.timeout(_PATIENCE), self._slots:
+            async with asyncio.timeout(_TIMEOUT), self._slots:
                 await self._keep(session_id, reference)
         except Exception as error:  # noqa: BLE001 - the call has run, and its result must not be lost with its output
             reason = str(error) if isinstance(error, ToolgateError) else type(error).__name__

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolgate.errors import SessionNotFound
+from toolgate.errors import SessionNotFound, TooManyPictures
 from toolgate.protocol.content import ImageContent
+from toolgate.sessions import transcript
 from toolgate.sessions.driver import Transaction
+from toolgate.sessions.schema import SPAN
 
+MOST_UNNAMED = 20
+"""Pictures of a session that no message names. With one more, they are removed: their message was never sent."""
+MOST_BYTES = 256 << 20
+"""Bytes of the pictures of one session up to which people may add some."""
+_NAMED = (
+    "SELECT m.images FROM events e JOIN messages m ON m.id = e.id "
+    f"WHERE e.place >= (SELECT number * {SPAN} FROM sessions WHERE id = ?1) "
+    f"AND e.place < (SELECT (number + 1) * {SPAN} FROM sessions WHERE id = ?1) AND m.images IS NOT NULL"
+)
 _KEEP = (
     "INSERT INTO pictures (session_id, sha256, media_type, data) VALUES (?1, ?2, ?3, ?4) "
     "ON CONFLICT (session_id, sha256) DO NOTHING"
@@ -21,10 +32,32 @@ def keep(transaction: Transaction, session_id: str, images: Sequence[ImageConten
 
 
 def add(transaction: Transaction, session_id: str, image: ImageContent) -> None:
-    """Store a picture that no message names yet; `SessionNotFound` if there is no such session."""
+    """Store a picture that no message names yet; `SessionNotFound` if there is no such session, `TooManyPictures`."""
     if transaction.row("SELECT 1 FROM sessions WHERE id = ?1", session_id) is None:
         raise SessionNotFound(f"There is no session {session_id!r}.")
+    sizes = _sizes(transaction, session_id)
+    if len(sizes) >= MOST_UNNAMED and image.sha256 not in sizes:
+        unnamed = sizes.keys() - _named(transaction, session_id)
+        for sha256 in unnamed if len(unnamed) >= MOST_UNNAMED else ():
+            transaction.run("DELETE FROM pictures WHERE session_id = ?1 AND sha256 = ?2", session_id, sha256)
+            del sizes[sha256]
+        if sum(sizes.values()) + len(image.data) > MOST_BYTES:
+            raise TooManyPictures(
+                f"The pictures of this session have {MOST_BYTES >> 20} MiB, which is the limit: begin another session."
+            )
     keep(transaction, session_id, [image])
+
+
+def _sizes(transaction: Transaction, session_id: str) -> dict[str, int]:
+    """The stored pictures by hash, and how many bytes each has."""
+    rows = transaction.rows("SELECT sha256, LENGTH(data) FROM pictures WHERE session_id = ?1", session_id)
+    return {str(sha256): int(size) for sha256, size in rows}
+
+
+def _named(transaction: Transaction, session_id: str) -> set[str]:
+    """The pictures that messages name, also those of messages that were taken back."""
+    rows = transaction.rows(_NAMED, session_id)
+    return {image.sha256 for (images,) in rows for image in transcript.images_of(images)}
 
 
 def read(transaction: Transaction, session_id: str, sha256: str) -> tuple[str, bytes] | None:

@@ -8,17 +8,19 @@ import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-import asyncpg  # type: ignore[import-untyped]
-from sqlalchemy import Connection, TextClause, text
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
-
+from toolgate.extras import optional_imports
 from toolgate.sessions import faults
 from toolgate.sessions.driver import Row, Unit
 from toolgate.sessions.event_log import cleaned
 from toolgate.sessions.feed import Feed
 from toolgate.sessions.migrate import check_known, upgrade
 from toolgate.sessions.schema import HEAD, Dialect
+
+with optional_imports():
+    import asyncpg  # type: ignore[import-untyped]
+    from sqlalchemy import Connection, TextClause, text
+    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 T = TypeVar("T")
 
@@ -72,11 +74,11 @@ class PostgresTransaction:
 
     dialect: Dialect = "postgresql"
 
-    def __init__(self, connection: Connection, *, publishes: bool = False) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.sessions: dict[str, int] = {}
-        self.published: list[Row] | None = [] if publishes else None
-        """The events that were written, for followers in this process; None if there are no followers."""
+        self.published: list[Row] = []
+        """The events that were written, for followers in this process."""
 
     def with_driver(self, use: Callable[[Any], Awaitable[T]]) -> T:
         """The result of a coroutine function that gets asyncpg's connection, for a package that speaks asyncpg.
@@ -151,10 +153,10 @@ class Postgres:
         published: list[Row] = []
 
         def run(connection: Connection) -> T:
-            transaction = PostgresTransaction(connection, publishes=self._feed.followed)
+            transaction = PostgresTransaction(connection)
             result = unit(transaction)
             sessions.update(transaction.sessions)
-            published.extend(transaction.published or ())
+            published.extend(transaction.published)
             for session_id, seq in sessions.items():
                 transaction.rows("SELECT pg_notify(?1, ?2)", _CHANNEL, f"{session_id}:{seq}")
             return result
@@ -185,13 +187,22 @@ class Postgres:
                 return
             await self._stop_listening()
             try:
-                connection = await self._engine.connect()
-                self._raw = (await connection.get_raw_connection()).driver_connection
-                await self._raw.add_listener(_CHANNEL, self._heard)
-                self._raw.add_termination_listener(lambda _connection: self._feed.wake_all())  # so they poll
+                async with asyncio.timeout(PATIENCE):
+                    self._listening, self._raw = await self._listener()
             except _FAULTS as error:
                 raise faults.from_postgres(error, self.address) from error
-            self._listening = connection
+
+    async def _listener(self) -> tuple[AsyncConnection, Any]:
+        """A new connection on which the server announces writes, and what asyncpg calls it."""
+        connection = await self._engine.connect()
+        try:
+            raw: Any = (await connection.get_raw_connection()).driver_connection
+            await raw.add_listener(_CHANNEL, self._heard)
+        except BaseException:
+            await _discard(connection)
+            raise
+        raw.add_termination_listener(lambda _connection: self._feed.wake_all())  # so they poll
+        return connection, raw
 
     @property
     def polls(self) -> float | None:
@@ -205,8 +216,7 @@ class Postgres:
     async def _stop_listening(self) -> None:
         if self._listening is not None:
             listening, self._listening = self._listening, None
-            await listening.invalidate()  # a connection that listens is not for the pool
-            await listening.close()
+            await _discard(listening)
 
     def _heard(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         session_id, _, seq = str(payload).rpartition(":")
@@ -236,6 +246,12 @@ class Postgres:
         self._closed = True
         await self._stop_listening()
         await self._engine.dispose()
+
+
+async def _discard(listening: AsyncConnection) -> None:
+    """Close a connection that listens: it is not for the pool."""
+    await listening.invalidate()
+    await listening.close()
 
 
 _SERVER_SETTINGS = {

@@ -103,7 +103,7 @@ def delete(transaction: Transaction, session_id: str) -> list[str]:
 def _keep_numbers(transaction: Transaction) -> None:
     """Write an empty session with one event behind everything, so that SQLite gives no number twice.
 
-    It is nobody's, no list shows it, and the one that was written before it goes.
+    It belongs to no user, no list shows it, and it replaces the one that was written before.
     """
     sql = "SELECT id, number FROM sessions WHERE parent_id = ?1"
     before = transaction.rows(sql, _MARK)

@@ -70,7 +70,7 @@ def resume(
     )
     left = tuple(call for call in open_ones if not any(call is other for other in uncertain))
     found = summaries.context(transaction, session_id, known)
-    found = found.model_copy(update={"messages": found.messages[: len(found.messages) - len(left)]})
+    found = found._replace(messages=found.messages[: len(found.messages) - len(left)])
     return ResumePoint(context=found, rounds=rounds, calls=left, asked=asked, said=False)
 
 

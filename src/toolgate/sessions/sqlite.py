@@ -155,7 +155,7 @@ class SqliteMemory:
         with self._lock:
             if self._closed:
                 raise faults.closed()
-            transaction = SqliteTransaction(self._connection, publishes=self._feed.followed)
+            transaction = SqliteTransaction(self._connection)
             self._connection.execute("BEGIN")
             try:
                 result = unit(transaction)
@@ -165,7 +165,7 @@ class SqliteMemory:
                 if isinstance(error, sqlite3.Error):
                     raise faults.from_sqlite(error, "in memory") from error
                 raise
-        self._feed.committed(transaction.sessions, transaction.published or ())
+        self._feed.committed(transaction.sessions, transaction.published)
         return result
 
     async def read(self, unit: Unit[T]) -> T:

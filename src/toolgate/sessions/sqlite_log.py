@@ -37,7 +37,7 @@ class LogState(NamedTuple):
     """Why SQLite cannot read any of it; empty if it can."""
 
 
-def look(path: str) -> LogState | None:
+def log_state(path: str) -> LogState | None:
     """The log of a database; None if there is none, or none that matters."""
     promised, salts_of_index, _ = _index(_read(f"{path}-shm", _INDEX))
     try:

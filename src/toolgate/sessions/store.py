@@ -123,7 +123,7 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def add_picture(self, session_id: str, image: ImageContent) -> None:
-        """Store a picture that a message of the person may name; `SessionNotFound`."""
+        """Store a picture that a message of the person may name; `SessionNotFound`, `TooManyPictures`."""
         ...
 
     async def messages(self, session_id: str) -> builtins.list[Message]:

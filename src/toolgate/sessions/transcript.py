@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from toolgate.errors import MessageTooLarge
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.content import StoredImage
-from toolgate.protocol.fast import trusted
+from toolgate.protocol.unvalidated import trusted
 from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import EventWriter, as_json, clean, said_as_json
 from toolgate.sessions.schema import SPAN

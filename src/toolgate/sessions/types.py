@@ -1,8 +1,6 @@
 """What a store hands out: plain, frozen data."""
 
-from __future__ import annotations
-
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -204,20 +202,16 @@ class Permission(BaseModel):
     created_at: float
 
 
-class SessionPermissions(BaseModel):
+class SessionPermissions(NamedTuple):
     """What a session may do without asking."""
-
-    model_config = _FROZEN
 
     approval_mode: ApprovalMode = ApprovalMode.ask
     permissions: tuple[Permission, ...] = ()
     """Oldest first."""
 
 
-class StoredHandoff(BaseModel):
+class StoredHandoff(NamedTuple):
     """State needed to resume a session, besides its transcript."""
-
-    model_config = _FROZEN
 
     allowed: tuple[str, ...] = ()
     """Fingerprints of the calls that its person has allowed for the rest of the session, not of sub-agents'."""
@@ -229,10 +223,8 @@ class StoredHandoff(BaseModel):
     """What the session may do without asking."""
 
 
-class Recovery(BaseModel):
+class Recovery(NamedTuple):
     """What a crash had left behind in a session."""
-
-    model_config = _FROZEN
 
     session_id: str
     turns: tuple[str, ...]
@@ -273,10 +265,8 @@ class ApprovalRow(BaseModel):
     decided_at: float | None = None
 
 
-class AskedApproval(BaseModel):
+class AskedApproval(NamedTuple):
     """An approval request that was just stored, or had been stored before."""
-
-    model_config = _FROZEN
 
     request: ApprovalRequest
     row: ApprovalRow
@@ -286,10 +276,8 @@ class AskedApproval(BaseModel):
     """The last event of the session at that time: an answer that comes later has a higher number."""
 
 
-class StartedTurn(BaseModel):
+class StartedTurn(NamedTuple):
     """A session that was claimed, and the turn that was started in it."""
-
-    model_config = _FROZEN
 
     lease: Lease
     turn: Turn
@@ -298,10 +286,8 @@ class StartedTurn(BaseModel):
     """The session's model; empty: the default."""
 
 
-class Context(BaseModel):
+class Context(NamedTuple):
     """What a model reads of a session: a summary of its older part, and the messages after that."""
-
-    model_config = _FROZEN
 
     summary: str = ""
     """Written by a model; empty if there is none."""

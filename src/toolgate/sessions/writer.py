@@ -130,7 +130,7 @@ class Writer:
 
     def _run(self, connection: sqlite3.Connection, jobs: list[_Job]) -> bool:
         """Run them in the transaction that has begun; whether it was committed."""
-        transaction = SqliteTransaction(connection, publishes=self._feed.followed)
+        transaction = SqliteTransaction(connection)
         try:
             wanted = [job for job in jobs if not job.future.cancelled()]
             for kind, some in itertools.groupby(wanted, lambda job: type(job.unit)):
@@ -141,7 +141,7 @@ class Writer:
                 connection.execute("ROLLBACK")
             jobs[-1].error = self._explained(error)
             return False
-        self._feed.committed(transaction.sessions, transaction.published or ())
+        self._feed.committed(transaction.sessions, transaction.published)
         return True
 
     def _explained(self, error: Exception) -> Exception:

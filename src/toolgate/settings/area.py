@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 def area(prefix: str) -> SettingsConfigDict:
     """Frozen, and without the offending value in error messages, because some of the values are secrets.
 
-    How an area is checked is worked out when one is checked for the first time: most programs leave most of them alone.
+    The validator of an area is built when it is first needed, because most programs use few areas.
     """
     return SettingsConfigDict(
         env_prefix=prefix, frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True

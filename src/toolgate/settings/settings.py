@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings
 
 from toolgate.errors import ConfigError
 from toolgate.language.choice import LanguageSetting
-from toolgate.protocol.fast import fill, trusted
+from toolgate.protocol.unvalidated import fill, trusted
 from toolgate.settings.area import Area, area
 from toolgate.settings.local import (
     AgentSettings,

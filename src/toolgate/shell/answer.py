@@ -19,7 +19,7 @@ _KILLED = 137  # 128 + SIGKILL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CommandAnswer:
     """A command that has ended or continues as a job, and where it ran."""
 
     run: CommandRun

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from toolgate.sandbox.orphans import DONE
+from toolgate.sandbox.supervisor.supervise import FAILED
 from toolgate.shell import state_dump
 from toolgate.shell.quoting import quote
 from toolgate.shell.state import ShellState, Variable
@@ -23,8 +24,18 @@ _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 _TERM = "xterm-256color"
 
 
-def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_pipe: str, limits: Mapping[str, int]) -> str:
+def prelude(
+    *,
+    groups: Iterable[int],
+    up_fd: int,
+    state_fd: int,
+    command_fd: int,
+    state_pipe: str,
+    limits: Mapping[str, int],
+) -> str:
     """Return the text for `bash -c`. It waits for the command on `command_fd` and leaves only its EXIT trap behind.
+
+    The shell joins its control groups itself, by a `0` on the descriptor of each: no program has to do it before.
 
     The shell closes `up_fd` as soon as it runs, and gets no command before that. Only then does its supervisor end with
     the host. A shell whose host has died meanwhile gets no command.
@@ -43,10 +54,15 @@ def prelude(*, up_fd: int, state_fd: int, command_fd: int, state_pipe: str, limi
     write = f"{{ {state_dump.CODE}; }} >| {target}"
     trap = quote(f'[[ "${{2-}}" == {DONE} ]] || {{ {keep}; {_AGAIN}; {write}; }} 2>/dev/null'.encode()).decode()
     return (
-        f"exec {up_fd}>&-; {_limits(limits)}trap -- {trap} EXIT; . /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
+        f"{_join(groups)}exec {up_fd}>&-; {_limits(limits)}trap -- {trap} EXIT; "
+        f". /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
         'eval "\\set $2 --; $1"; '
         f'{{ {keep}; {_AGAIN}; set -- "${{POSIXLY_CORRECT%%:*}}" {DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
     )
+
+
+def _join(groups: Iterable[int]) -> str:
+    return "".join(f"echo 0 >&{fd} || exit {FAILED}; exec {fd}>&-; " for fd in groups)
 
 
 def _limits(limits: Mapping[str, int]) -> str:

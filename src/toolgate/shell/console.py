@@ -13,6 +13,7 @@ from functools import partial
 from typing import Literal
 
 from toolgate.errors import ToolError
+from toolgate.process.terminal_input import waits_for_input
 from toolgate.protocol.codes import ErrorCode
 from toolgate.shell.screen import Screen
 from toolgate.shell.screen_parser import ScreenParser
@@ -28,6 +29,9 @@ _LINE = 4095
 """Bytes of one line that the kernel's line editor takes."""
 _RECENT = 64 * 1024
 """Bytes of output that are kept for the next look."""
+
+_SETTLED = 0.015
+"""Seconds without output before and between the two looks that find out whether the program waits for input."""
 
 Kind = Literal["tty", "pipe"]
 Outcome = Literal["found", "quiet", "ended", "timeout"]
@@ -152,12 +156,15 @@ class Console:
         speaks: bool = False,
         text: str = "",
         already: bool = True,
+        reacts: bool = False,
     ) -> Outcome:
         """Wait until the job prints a text, or nothing for `quiet` seconds, or ends, or until the timeout.
 
+        A program in a terminal that waits for input is quiet sooner; with `reacts` only after it has printed something.
         `already` lets a text count that the screen shows already. `speaks`: it is not quiet before its first output.
         """
         begin = time.monotonic()
+        reading = -1.0  # what `changed` was when the program was seen waiting for input
         while True:
             # a full-screen program draws only what changed, so what counts is its screen after the change
             drawn = self.screen.is_alternate and self.changed > begin
@@ -169,9 +176,20 @@ class Console:
             left = begin + timeout - now
             if quiet is not None and (self.changed or not speaks):
                 left = min(left, max(self.changed, begin) + quiet - now)
+            if quiet is not None and (self.changed > begin or not reacts):
+                if now >= self.changed + _SETTLED and self._waits_for_input():
+                    if (
+                        reading == self.changed
+                    ):  # its last output may take a moment to arrive, so this is the second look
+                        return "quiet"
+                    reading = self.changed
+                left = min(left, max(self.changed + _SETTLED - now, _SETTLED))
             if left <= 0:
                 return "timeout" if now >= begin + timeout else "quiet"
             await self._change(ended, left)
+
+    def _waits_for_input(self) -> bool:
+        return self.kind == "tty" and self._fd >= 0 and not self._unsent and waits_for_input(self._fd)
 
     async def _change(self, ended: asyncio.Future[None], seconds: float) -> None:
         """Wait until something changes, the job ends, or the time is over: a key takes half as long as with `wait`."""

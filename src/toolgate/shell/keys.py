@@ -25,7 +25,28 @@ _NAMED = {
     },
 }
 _CURSOR = {"up": "A", "down": "B", "right": "C", "left": "D", "home": "H", "end": "F"}
-_CONTROL = re.compile(r"(?:c|ctrl)-([a-z\[\]\\^_@])")
+_ALIASES = {
+    "return": "enter",
+    "cr": "enter",
+    "esc": "escape",
+    "bspace": "backspace",
+    "btab": "s-tab",
+    "shift-tab": "s-tab",
+    "ic": "insert",
+    "ins": "insert",
+    "dc": "delete",
+    "del": "delete",
+    "pgup": "pageup",
+    "page-up": "pageup",
+    "page-down": "pagedown",
+    "ppage": "pageup",
+    "pgdn": "pagedown",
+    "npage": "pagedown",
+    **{f"{way}{kind}": way for way in _CURSOR for kind in ("arrow", "-arrow")},
+    **{f"arrow{way}": way for way in _CURSOR},
+}
+"""What tmux, browsers and people call them."""
+_CONTROL = re.compile(r"(?:(?:c|ctrl|control)[-+]|\^)([a-z\[\]\\^_@])")
 _META = re.compile(r"(?:m|alt)-([\x21-\x7e])")
 _EXAMPLES = (
     "Enter, Tab, Escape, Space, Backspace, Delete, Up, Down, Left, Right, Home, End, PageUp, PageDown, F1, C-c, M-x"
@@ -38,6 +59,7 @@ INTERRUPT = "\x03"
 def key_code(name: str, *, application: bool = False) -> str:
     """What a key sends. `application` is the mode of the cursor keys that a program has chosen."""
     key = name.strip().lower()
+    key = _ALIASES.get(key.replace("+", "-").replace("_", "-"), key)
     if key in _CURSOR:
         return f"\x1b{'O' if application else '['}{_CURSOR[key]}"
     if key in _NAMED:

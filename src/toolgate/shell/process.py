@@ -33,7 +33,7 @@ _GULPS = 4
 _SHORT = 256
 """Bytes of a read after which hardly more is there; if there is, the loop calls again."""
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
-_KILL_PATIENCE = 5.0
+_KILL_TIMEOUT = 5.0
 _PAUSE_TRIES = 500
 _PAUSE_STEP = 0.002
 
@@ -49,6 +49,8 @@ class ShellStart:
     state: StatePipe
     """Where the shell writes its state when it ends. The shell opens it by its path in the view."""
     launcher: Launcher
+    groups: tuple[int, ...]
+    """Where the shell joins its control groups."""
     bash: str
     """The absolute path of the shell."""
     console: Console | None = None
@@ -100,6 +102,7 @@ class ShellProcess:
         self._up, up = self._fds.pipe()
         self._inherited = (state, self._waiting)
         text = bash_script.prelude(
+            groups=start.groups,
             up_fd=up,
             state_fd=state,
             command_fd=self._waiting,
@@ -112,7 +115,7 @@ class ShellProcess:
                 program=[start.bash, "--norc", "--noprofile", "-c", text, "bash"],
                 environment=start.environment,
                 streams=(stdin, stdout, stderr),
-                passed=(*self._inherited, up),
+                passed=(*self._inherited, up, *start.groups),
                 info=info,
             )
         )
@@ -325,8 +328,8 @@ class ShellProcess:
             self.terminate()
             await asyncio.wait([self.ended], timeout=grace)
         self.kill()
-        await asyncio.wait([self.ended], timeout=_KILL_PATIENCE)
-        await asyncio.wait_for(self.gone(), _KILL_PATIENCE)
+        await asyncio.wait([self.ended], timeout=_KILL_TIMEOUT)
+        await asyncio.wait_for(self.gone(), _KILL_TIMEOUT)
 
     def dumped(self) -> bytes:
         """Return what the shell wrote when it ended; empty if it wrote nothing. Raises `BadDump` if it was too much."""

@@ -229,7 +229,7 @@ class Screen:
         self._wraps = False
 
     def set_region(self, top: int, bottom: int) -> None:
-        """Set the lines that scroll. One that is none is ignored."""
+        """Set the lines that scroll. An invalid region is ignored."""
         if 0 <= top < bottom < self.rows:
             self.top, self.bottom = top, bottom
             self.move_in_region(0, 0)

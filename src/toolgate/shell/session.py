@@ -17,7 +17,7 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.sandbox import choose_layer
 from toolgate.shell import slots, state_text
-from toolgate.shell.answer import Answer
+from toolgate.shell.answer import CommandAnswer
 from toolgate.shell.approved_scripts import check_scripts
 from toolgate.shell.capture import Capture
 from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
@@ -45,6 +45,8 @@ OnOutput = Callable[[Stream, str], None]
 
 _PAUSE = 0.02
 """Seconds that starting and loading a shell takes."""
+_SOON = 0.002
+"""Seconds in which a caller has stored the answer. Until then, no shell is started if there is another one."""
 _MOST_AHEAD = 4
 """Most shells that are started in advance. Setting up a sandbox mostly waits for the kernel."""
 _SHORT = 1 << 12
@@ -338,10 +340,9 @@ class ShellSession(AsyncClosing):
         result = self._result(run, access, timed_out=not in_time, notes=notes)
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
-        if result.truncated:  # the caller still has much to do with the output
-            loop.call_later(_PAUSE, self._prepare, access)
-        else:
-            loop.call_soon(self._prepare, access)
+        # starting a shell blocks the event loop, and the caller has long output to cut or an answer to store
+        wait = _PAUSE if result.truncated else _SOON if starter.has_spare else 0.0
+        loop.call_later(wait, self._prepare, access)
         self._answered = time.monotonic()
         return result
 
@@ -415,9 +416,11 @@ class ShellSession(AsyncClosing):
     def _result(self, run: CommandRun, access: Access, **how: Any) -> CommandResult:
         return self._answer(run, access, **how).result(self.cwd)
 
-    def _answer(self, run: CommandRun, access: Access, **how: Any) -> Answer:
+    def _answer(self, run: CommandRun, access: Access, **how: Any) -> CommandAnswer:
         starter, memory = self._parts()
-        return Answer(run=run, access=access, root=self._root, starter=starter, memory=memory, jobs=self.jobs, **how)
+        return CommandAnswer(
+            run=run, access=access, root=self._root, starter=starter, memory=memory, jobs=self.jobs, **how
+        )
 
 
 def _memory(root: str, starter: Starter) -> StateHistory:

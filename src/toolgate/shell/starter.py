@@ -91,7 +91,7 @@ class Starter:
         own = (self.places.temporary("write"), self.places.home("write")) if layer.gated else ()
         self._private = [socket_gate().allow_directory(place) for place in own]
         self._group = ControlGroup(processes=options.processes, memory=options.memory_bytes)
-        self._launcher = Launcher(layer, self._group)
+        self._launcher = Launcher(layer)
         self._pipes: dict[ShellProcess, StatePipe] = {}
         self._copies: dict[ShellProcess, list[str]] = {}
         """Private copies of the scripts that each shell runs."""
@@ -148,6 +148,11 @@ class Starter:
             process.load(state)
         return process
 
+    @property
+    def has_spare(self) -> bool:
+        """Whether a shell was started in advance."""
+        return bool(self._spares)
+
     def prepare(self, access: Access, state: ShellState | None, wanted: int) -> bool:
         """Start one more shell in advance, and send the next one its state if it is known; whether there are enough."""
         self._keep_fitting(access, state)
@@ -169,10 +174,11 @@ class Starter:
 
     def _keep_fitting(self, access: Access, state: ShellState | None) -> None:
         """Close spare shells that have died, or were made for another access, state or set of protected paths."""
+        identity = self.views.identity(access) if self._spares else ()
         for process in tuple(self._spares):
             fits = process.alive and process.view.access == access and process.loaded in (None, state)
             fits = fits and process.view.joins == self._joined(access)
-            if not fits or not self.views.still_holds(process.view):
+            if not fits or process.view.identity != identity:
                 self._spares.remove(process)
                 self.close(process)
 
@@ -207,6 +213,7 @@ class Starter:
                     limits=self._options.ulimits,
                     state=pipe,
                     launcher=self._launcher,
+                    groups=tuple(self._group.entrances),
                     bash=self._bash,
                     console=console,
                 )

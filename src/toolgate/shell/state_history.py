@@ -91,7 +91,7 @@ class StateHistory:
 
     def forget(self) -> None:
         """Return to the first state."""
-        self.__init__(self._firsts["write"], self._firsts["full"])  # type: ignore[misc]
+        self._latest, self._dumped, self._sourced = self._firsts["write"], None, dict(self._firsts)
 
     def forget_code(self, access: Access) -> None:
         """Keep only directory and environment, for a state that does not load."""

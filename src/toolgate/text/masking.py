@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from toolgate.text.redaction import MARK, current_secrets, secret_pattern
+from toolgate.text.redaction import MARK, added_secrets, current_secrets, secret_pattern
 
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
@@ -15,19 +15,27 @@ _SHOWN = 3
 
 
 class MaskedText:
-    """Masks secrets in text that arrives in pieces."""
+    """Masks secrets in text that arrives in pieces. A secret that becomes known meanwhile is masked from then on."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
-        self._pattern = secret_pattern(secrets)
-        self._secrets = secrets = current_secrets(secrets)
-        self._longest = max(map(len, secrets))
-        self._firsts = {secret[: _SHOWN + 1] for secret in secrets}
+        self._of_settings = secrets
+        self._learn()
         self._seen = ""
         """The last characters that were passed on."""
         self._held = ""
 
+    def _learn(self) -> None:
+        """Look for every secret that is known now."""
+        self._added = len(added_secrets)
+        self._pattern = secret_pattern(self._of_settings)
+        self._secrets = current_secrets(self._of_settings)
+        self._longest = max(map(len, self._secrets), default=0)
+        self._firsts = {secret[: _SHOWN + 1] for secret in self._secrets}
+
     def feed(self, piece: str) -> str:
         """Add a piece and return the text that can be passed on now."""
+        if self._added != len(added_secrets):
+            self._learn()
         text = self._seen + self._held + piece
         passed, begin, masked_to = [], len(self._seen), 0
         for found in self._pattern.finditer(text):

@@ -110,6 +110,11 @@ def secret_pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(current_secrets(secrets), key=len, reverse=True))) or r"(?!)")
 
 
+def without_secret(text: str, secret: str) -> str:
+    """Return the text with this secret replaced, unless it is too short to be one."""
+    return text.replace(secret, MARK) if len(secret) >= _SHORTEST else text
+
+
 def mask(value: Any, secrets: tuple[str, ...]) -> Any:
     """Return a copy with every secret replaced."""
     if isinstance(value, str):

@@ -10,7 +10,7 @@ from toolgate.log import logger
 from toolgate.tools.context import ToolContext
 
 if TYPE_CHECKING:
-    from toolgate.diagnostics.diagnostics import Report
+    from toolgate.diagnostics.diagnostics import DiagnosticsReport
 
 T = TypeVar("T")
 MOST_SHOWN = 20
@@ -37,7 +37,7 @@ async def checked_change(
     return made, {"diagnostics": _data(report)}, _text(report)
 
 
-def _data(report: Report) -> list[dict[str, Any]]:
+def _data(report: DiagnosticsReport) -> list[dict[str, Any]]:
     found = [
         {"path": path, "line": problem.line, "checker": problem.checker, "message": problem.message}
         for path, problems in report.problems.items()
@@ -46,7 +46,7 @@ def _data(report: Report) -> list[dict[str, Any]]:
     return found[:MOST_SHOWN]
 
 
-def _text(report: Report) -> str:
+def _text(report: DiagnosticsReport) -> str:
     lines = [
         f"{path}:{problem.line}: {problem.message} ({problem.checker})"
         for path, problems in report.problems.items()

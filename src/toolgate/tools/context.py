@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,7 @@ class ToolContext(AsyncClosing):
         policy: Policy | None = None,
     ) -> None:
         self.mode = mode_of(mode)
-        self.session_id = session_id
+        self.session_id = _checked_id(session_id)
         self.approver: Approver | None = approver_of(approver)
         self.policy = checked_policy(policy)
         """The program's own rules; `toolgate.runtime.policy_source` adds those of the files."""
@@ -97,7 +98,8 @@ class ToolContext(AsyncClosing):
         """What a call that is taken back leaves: the `data` of its `CANCELLED` answer."""
         self.has_settings = settings is not None
         """Whether settings were handed over; else these are the defaults, without the user's policy."""
-        self._settings = None if settings is None else _checked(settings)
+        self._settings = None if settings is None else checked_settings(settings)
+        workspace = checked_workspace(workspace)
         if workspace is not None and self._settings is not None and self._settings.workspace.extra:
             from toolgate.workspace.extra_directories import open_extra
 
@@ -252,10 +254,26 @@ def checked_policy(policy: object) -> Policy | None:
     return policy
 
 
-def _checked(settings: object) -> Settings:
+def checked_settings(settings: object) -> Settings:
     """The settings, validated: a copy that was made without validation may hold anything."""
     from toolgate.settings import Settings
 
     if not isinstance(settings, Settings):
-        raise TypeError(f"settings must be a toolgate.settings.Settings, not {type(settings).__name__}")
+        raise TypeError(
+            f"settings must be a toolgate.settings.Settings, not {type(settings).__name__}: "
+            'write Settings.load(), or Settings.of(workspace={"root": "."})'
+        )
     return settings.checked()
+
+
+def checked_workspace(workspace: Workspace | None) -> Workspace | None:
+    """Return the workspace. Raises `TypeError` for the path of one."""
+    if isinstance(workspace, str | os.PathLike):
+        raise TypeError(f"workspace must be a toolgate.Workspace, not a path: write Workspace({str(workspace)!r})")
+    return workspace
+
+
+def _checked_id(session_id: object) -> str | None:
+    if session_id is not None and not isinstance(session_id, str):
+        raise TypeError(f"session_id must be text, not {session_id!r:.80}")
+    return session_id

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel
 
 from toolgate.errors import DeclarationError
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.choices import TRUNCATIONS
-from toolgate.protocol.fast import trusted
 from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
+from toolgate.protocol.unvalidated import trusted
 from toolgate.tools.base import Tool
 from toolgate.tools.names import checked_name
 
@@ -33,8 +32,7 @@ _MOST_NODES = 100_000
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
+class Declaration(NamedTuple):
     """A copy of what a tool declared. The gates use it; changing the tool or its class later changes nothing here."""
 
     name: str

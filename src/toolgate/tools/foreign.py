@@ -21,7 +21,7 @@ from toolgate.tools.foreign_schema import ForeignSchema
 _ENVELOPE_KEYS = {"status", "data", "text"}
 
 
-class _Given(BaseModel):
+class _ForeignParams(BaseModel):
     """Arguments that fit the schema of a foreign tool: kept as they came, beside the model's own attributes."""
 
     model_config = ConfigDict(defer_build=True)
@@ -29,16 +29,16 @@ class _Given(BaseModel):
     _arguments: dict[str, Any] = PrivateAttr()
 
 
-def given(arguments: dict[str, Any]) -> BaseModel:
+def foreign_params(arguments: dict[str, Any]) -> BaseModel:
     """The parameters of a foreign tool that plans or executes itself."""
-    params = _Given()
+    params = _ForeignParams()
     params._arguments = arguments  # noqa: SLF001 - the class is this module's own
     return params
 
 
 def arguments_of(params: BaseModel) -> dict[str, Any]:
     """A foreign tool's own copy of the arguments that it is called with."""
-    assert isinstance(params, _Given)
+    assert isinstance(params, _ForeignParams)
     return copy.deepcopy(params._arguments)  # noqa: SLF001 - as above
 
 

@@ -209,6 +209,8 @@ def tool(
     """Turn a typed function into a tool. Without `modes` it is neither shown nor run anywhere."""
 
     def decorate(target: Callable[Arguments, Returned]) -> FunctionTool[Arguments, Returned]:
+        if not hasattr(target, "__name__"):
+            raise TypeError(f"@tool decorates a function, not {target!r:.80}: write `def my_tool(…)` below it")
         return FunctionTool(
             target,
             name=name,

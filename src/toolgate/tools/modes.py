@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolgate.errors import ModeError
-from toolgate.protocol.modes import ToolMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 
 def mode_of(mode: object) -> ToolMode:
@@ -14,3 +14,12 @@ def mode_of(mode: object) -> ToolMode:
         return ToolMode(mode)
     known = " or ".join(f"ToolMode.{known.value} ({known.value!r})" for known in ToolMode)
     raise ModeError(f"mode must be {known}, not {mode!r}")
+
+
+def approval_mode_of(mode: str) -> ApprovalMode:
+    """Return the `ApprovalMode`. Raises `ModeError` for what is none."""
+    try:
+        return ApprovalMode(mode)
+    except ValueError:
+        known = ", ".join(repr(known.value) for known in ApprovalMode)
+        raise ModeError(f"approval_mode must be one of {known}, not {mode!r:.80}") from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from toolgate.web.http1 import BadAnswerError, read_head, read_pieces
 from toolgate.web.urls import WebAddress
 
-__all__ = ["Answer", "BadAnswerError", "get"]
+__all__ = ["BadAnswerError", "HttpAnswer", "get"]
 
 _LINE = 1 << 14
 _CONNECT = 10.0
@@ -20,7 +20,7 @@ _CONNECT = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """What a server answered."""
 
     status: int
@@ -39,7 +39,7 @@ async def get(
     most: int,
     context: ssl.SSLContext | None = None,
     body: bytes | None = None,
-) -> Answer:
+) -> HttpAnswer:
     """Send one request to `ip` and read at most `most` bytes of the answer. With `body` it is a POST.
 
     Raises `OSError`, `ssl.SSLError` or `BadAnswerError`. The caller sets the deadline.
@@ -55,7 +55,7 @@ async def get(
         await writer.drain()
         status, found = await read_head(reader)
         content, cut = await _body(reader, status, found, most)
-        return Answer(status=status, headers=found, body=content, cut=cut)
+        return HttpAnswer(status=status, headers=found, body=content, cut=cut)
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, zlib.error) as error:
         raise BadAnswerError(str(error)) from error
     finally:

@@ -100,7 +100,7 @@ class Fetcher:
             address = target
         raise _failed(f"'{start.host}' redirects more than {MOST_REDIRECTS} times.")
 
-    async def _get(self, address: WebAddress) -> connection.Answer:
+    async def _get(self, address: WebAddress) -> connection.HttpAnswer:
         """One request, to one of the addresses that were just checked."""
         addresses = await public_addresses(address.host, address.port, self._resolve, self._allows)
         headers = {
@@ -119,7 +119,7 @@ class Fetcher:
                 raise _failed(f"'{address.host}' sent an answer that cannot be read: {error}.") from None
         raise _failed(f"'{address.host}' cannot be reached ({type(problem).__name__}).")
 
-    async def _page(self, address: WebAddress, answer: connection.Answer) -> Page:
+    async def _page(self, address: WebAddress, answer: connection.HttpAnswer) -> Page:
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower() or "text/plain"
         if not _TEXT.fullmatch(kind) and kind not in _HTML:
             raise ToolError(
@@ -143,7 +143,7 @@ class Fetcher:
         )
 
 
-def _decoded(answer: connection.Answer) -> str:
+def _decoded(answer: connection.HttpAnswer) -> str:
     declared = _CHARSET.search(answer.headers.get("content-type", ""))
     meta = _META.search(answer.body[:4096])
     name = declared.group(1) if declared else meta.group(1).decode() if meta else "utf-8"

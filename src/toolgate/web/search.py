@@ -69,7 +69,7 @@ class WebSearch:
             raise _failed(f"{self.provider} sent an answer that cannot be read") from None
         return [result for result in found if result.url.startswith(("http://", "https://"))][:limit]
 
-    async def _send(self, address: WebAddress, request: _Request) -> connection.Answer:
+    async def _send(self, address: WebAddress, request: _Request) -> connection.HttpAnswer:
         ips = await resolve(address.host, address.port)
         problem: OSError = OSError("no address")
         for ip in ips:

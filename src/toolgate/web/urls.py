@@ -73,7 +73,7 @@ def redirected(address: WebAddress, location: str) -> WebAddress:
 
 
 def canonical(url: str) -> str:
-    """The one spelling of an address; the text itself if it is none."""
+    """The one spelling of an address; the text itself if it is not an address."""
     try:
         return parse(url).text
     except ToolError:

@@ -10,7 +10,7 @@ from itertools import pairwise
 CONTEXT = 3
 _NO_NEWLINE = "\\ No newline at end of file"
 _STRIDE = 64
-"""Equal lines are skipped by so many at once."""
+"""How many equal lines are skipped at once."""
 _SMALL = 40_000
 """Largest product of line counts that `difflib` compares."""
 

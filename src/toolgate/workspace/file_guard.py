@@ -110,7 +110,9 @@ class FileGuard:
 
     def judge(self, path: str) -> Guarded | None:
         """Why a file is not simply shown; None if it may be, or if there is no such file."""
-        names = self._names(path)
+        return self._judge(path, self._names(path))
+
+    def _judge(self, path: str, names: list[str]) -> Guarded | None:
         if self.is_denied(path):
             return Guarded(path=names[-1], denied=True, reason="a rule denies it")
         if (rules := self._rules()).shown and all(_fits(rules.shown, name) for name in names):
@@ -171,8 +173,11 @@ class FileGuard:
 
     def require_known(self, path: str, seen: Callable[[tuple[str, ...]], bool]) -> None:
         """Raise `ToolError` if a call would show parts of a secret file that the session has not read with consent."""
-        guarded = self.judge(path)
-        if guarded is not None and (guarded.denied or not seen(tuple(guarded.path.split("/")))):
+        names = self._names(path)
+        if seen(tuple(names[-1].split("/"))) and not self.is_denied(path):
+            return
+        guarded = self._judge(path, names)
+        if guarded is not None:
             raise self.refusal(guarded)
 
     def real_paths(self, paths: Sequence[str]) -> set[str]:

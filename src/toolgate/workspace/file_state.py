@@ -46,3 +46,18 @@ def state_of_file(fd: int, info: os.stat_result) -> str:
     """Return the state of an open file. It changes whenever the content does."""
     digest = digest_file(fd, info, _COMPARED) if stat.S_ISREG(info.st_mode) else None
     return stamp(info) if digest is None else f"content:{digest}"
+
+
+def planned_state(fd: int, info: os.stat_result, content: bytes | None) -> tuple[str, bytes | None]:
+    """Return the state of an open file, and its content if that was read and is the state."""
+    if content is None or info.st_size > _COMPARED:
+        return state_of_file(fd, info), None
+    return f"content:{digest_of(content)}", content
+
+
+def is_as_planned(fd: int, before: str, content: bytes | None) -> bool:
+    """Whether an open file has the state `before`; with `content`, whether it has that content."""
+    info = os.fstat(fd)
+    if content is None or not stat.S_ISREG(info.st_mode):
+        return state_of_file(fd, info) == before
+    return os.pread(fd, len(content) + 1, 0) == content

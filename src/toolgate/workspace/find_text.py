@@ -1,16 +1,17 @@
-"""Finds text in a file of any size with little memory. The match is exact except for line ends."""
+"""Finds text in a file of any size with little memory, or in memory. The match is exact except for line ends."""
 
 import codecs
 import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from toolgate.workspace.encoding import Encoding
 from toolgate.workspace.threads import Stop
 
 _BUFFER = 1 << 18
-_Find = Callable[[bytearray, int, int], Iterator[tuple[int, int]]]
+_Find = Callable[[bytes | bytearray, int, int], Iterator[tuple[int, int]]]
 
 
 @dataclass(slots=True)
@@ -24,24 +25,63 @@ class Found:
     """Bytes around the first position that is not valid text, if requested."""
 
 
-def find_text(
-    stop: Stop, fd: int, size: int, text: str, encoding: Encoding, most: int, *, check: bool = False
-) -> Found:
-    """Find all positions of `text`, at most `most`. A line end in it matches any line end of the file.
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """The content of an open file. Only what is asked for is read."""
 
-    With `check`, everything on the way is decoded to see whether it is text.
-    """
-    if "\n" in text:
-        find, longest = _flexible(text, encoding)
-    else:
-        find, longest = _literal(encoding.encode(text), encoding.width)
-    scan = _Scan(encoding, check)
-    scan.run(stop, fd, size, find, longest, most)
-    return scan.found
+    fd: int
+    size: int
+
+    def read(self, length: int, offset: int) -> bytes:
+        """Read bytes at an offset."""
+        return os.pread(self.fd, length, offset)
+
+    def find(self, stop: Stop, text: str, encoding: Encoding, most: int, *, check: bool = False) -> Found:
+        """Find all positions of `text`, at most `most`. A line end in it matches any line end of the file.
+
+        With `check`, everything on the way is decoded to see whether it is text.
+        """
+        find, longest = _finder(text, encoding)
+        scan = _Scan(encoding, check)
+        scan.run(stop, self.fd, self.size, find, longest, most)
+        return scan.found
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedContent:
+    """A content in memory. `read` and `find` answer as those of `FileContent` do."""
+
+    data: bytes
+
+    def read(self, length: int, offset: int) -> bytes:
+        """Read bytes at an offset."""
+        return self.data[offset : offset + length]
+
+    def find(self, stop: Stop, text: str, encoding: Encoding, most: int, *, check: bool = False) -> Found:
+        """Find all positions of `text`, at most `most`."""
+        stop.check()
+        find, _ = _finder(text, encoding)
+        data, start = self.data, len(encoding.bom)
+        found = Found(spans=list(islice(find(data, start, len(data)), most)))
+        found.has_nul = encoding.width == 1 and data.find(b"\0", start) >= 0
+        if check:
+            try:
+                data[start:].decode(encoding.codec)
+            except UnicodeDecodeError as error:
+                found.damaged = error.object
+        return found
+
+
+Content = FileContent | LoadedContent
+
+
+def _finder(text: str, encoding: Encoding) -> tuple[_Find, int]:
+    """Return what finds `text` in bytes, and how many bytes a match has at most."""
+    return _flexible(text, encoding) if "\n" in text else _literal(encoding.encode(text), encoding.width)
 
 
 def _literal(needle: bytes, width: int) -> tuple[_Find, int]:
-    def find(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
+    def find(buffer: bytes | bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
         position = buffer.find(needle, start, end)
         while position >= 0:
             if width > 1 and position % width:
@@ -59,7 +99,7 @@ def _flexible(text: str, encoding: Encoding) -> tuple[_Find, int]:
     pattern = re.compile(end.join(re.escape(encoding.encode(line)) for line in lines), re.DOTALL)
     longest = len(encoding.encode(text)) + (len(lines) - 1) * encoding.width
 
-    def find(buffer: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
+    def find(buffer: bytes | bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
         match = pattern.search(buffer, start, end)
         while match:
             if match.start() % encoding.width:

@@ -33,7 +33,7 @@ MOST_ENTRIES = 2_000
 """Most writes that can be undone. Older ones are dropped."""
 MOST_BYTES = 512 << 20
 """Bytes of earlier contents that are kept. The newest is kept whatever its size."""
-_LOCK_PATIENCE = 10.0
+_LOCK_TIMEOUT = 10.0
 _PRUNE_EVERY = 100
 _FILE = "journal.jsonl"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -328,7 +328,7 @@ def _lock(directory: int, stop: Stop) -> int:
 
 
 def _wait_for(fd: int, stop: Stop) -> None:
-    deadline = time.monotonic() + _LOCK_PATIENCE
+    deadline = time.monotonic() + _LOCK_TIMEOUT
     pause = 0.0005
     while True:
         stop.check()
@@ -339,7 +339,7 @@ def _wait_for(fd: int, stop: Stop) -> None:
             if time.monotonic() > deadline:
                 raise ToolError(
                     ErrorCode.EXECUTION_ERROR,
-                    f"Another process has been writing in this workspace for {_LOCK_PATIENCE:g} s.",
+                    f"Another process has been writing in this workspace for {_LOCK_TIMEOUT:g} s.",
                     "Try again in a moment.",
                 ) from None
             time.sleep(pause)

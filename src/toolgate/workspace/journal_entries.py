@@ -12,7 +12,7 @@ LARGEST_REVERSIBLE = 64 << 20
 
 
 def can_keep(size: int) -> bool:
-    """Whether a write that replaces so many bytes can be relied upon to be undone."""
+    """Whether the journal can keep an old content of this size, so that the write can be undone."""
     return size <= LARGEST_REVERSIBLE
 
 

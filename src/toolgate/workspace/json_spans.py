@@ -11,7 +11,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
-class Span(NamedTuple):
+class JsonSpan(NamedTuple):
     """A value, and where its text is."""
 
     value: Any
@@ -19,13 +19,15 @@ class Span(NamedTuple):
     end: int
 
 
-def value_at(text: str, position: int, _key: str = "") -> Span:
+def value_at(text: str, position: int, _key: str = "") -> JsonSpan:
     """Return the value at a place. Raises `ValueError`."""
     value, end = _DECODER.raw_decode(text, position)
-    return Span(value, position, end)
+    return JsonSpan(value, position, end)
 
 
-def members(text: str, start: int = 0, read: Callable[[str, int, str], Span] = value_at) -> Iterator[tuple[str, Span]]:
+def members(
+    text: str, start: int = 0, read: Callable[[str, int, str], JsonSpan] = value_at
+) -> Iterator[tuple[str, JsonSpan]]:
     """Yield the members of the object at `start`. `read` reads a value of it. Raises `ValueError`."""
     position = _after(text, start, "{")
     while text[position : position + 1] != "}":
@@ -37,7 +39,7 @@ def members(text: str, start: int = 0, read: Callable[[str, int, str], Span] = v
         position = _next(text, value.end, "}")
 
 
-def elements(text: str, start: int) -> Iterator[Span]:
+def elements(text: str, start: int) -> Iterator[JsonSpan]:
     """Yield the elements of the array at `start`. Raises `ValueError`."""
     position = _after(text, start, "[")
     while text[position : position + 1] != "]":

@@ -29,8 +29,15 @@ def guess_encoding(sample: bytes) -> Guess:
     return "unknown", "", False, 0.0
 
 
+_HIGH_BYTES_ONLY = frozenset({"gb2312", "euc_jp", "euc_kr"})
+"""Codecs in which no ASCII byte is a part of another character."""
+
+
 def _guesses(text: bytes) -> Iterator[Guess]:
+    is_western = _is_western(text)
     for name, scored, codec, usual, share in _CANDIDATES:
+        if is_western and scored not in _HIGH_BYTES_ONLY:
+            continue
         foreign = re.sub("[\x00-\x7f]", "", decoded(text, scored))
         found = len(re.findall(f"{usual}|[{_HAN}{_MARKS}]", foreign))
         if foreign and len(re.findall(usual, foreign)) >= share * len(foreign):
@@ -44,6 +51,16 @@ def _guesses(text: bytes) -> Iterator[Guess]:
     if re.search(rb"[\x80-\x9f]", text):
         yield "windows-1252", "cp1252", False, confidence
     yield "latin-1", "latin-1", False, confidence if not re.search(rb"[\x80-\x9f]", text) else 0.3
+
+
+def _is_western(text: bytes) -> bool:
+    """Whether most bytes beyond ASCII stand alone before small letters, like an accented letter in a word.
+
+    Together with the letter behind it, such a byte is a valid Chinese or Japanese character, too.
+    """
+    runs = len(re.findall(rb"[\x80-\xff]+", text))
+    alone = len(re.findall(rb"(?<![\x80-\xff])[\xc0-\xff][a-z\s.,;:!?)'\"-]", text))
+    return alone * 10 >= runs * 6
 
 
 def _cyrillic(text: bytes, share: float, high: int) -> Guess:

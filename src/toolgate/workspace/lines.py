@@ -67,7 +67,7 @@ class LineIndex:
         offset: int | None = None,
         deadline: float | None = None,
     ) -> bool:
-        """Read until so many newlines or an offset (None: the end) are reached; False if the deadline was first."""
+        """Read until a number of newlines or an offset (None: the end) is reached; False if the deadline was first."""
         while not self.complete and (newlines is None or self._counts[-1] < newlines):
             if offset is not None and self.position >= offset:
                 break

@@ -9,7 +9,7 @@ from typing import Any
 from toolgate.workspace.diff import alike
 
 _MOST_LINES = 200_000
-_PATIENCE = 0.3
+_TIMEOUT = 0.3
 _SHOWN = 40
 """Most lines of the nearest span that are shown."""
 _LONGEST = 400
@@ -84,7 +84,7 @@ def _most_similar(lines: list[str], bare: list[str]) -> int | None:
     matcher = difflib.SequenceMatcher(autojunk=False)
     matcher.set_seq2(key)
     best, best_ratio = None, 0.6
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT
     for position, line in enumerate(lines):
         if position % 64 == 0 and time.monotonic() > deadline:
             break

@@ -10,7 +10,7 @@ from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import LONGEST_DIFF
 from toolgate.workspace.encoding import SAMPLE, UTF_8, detect
 from toolgate.workspace.journal_entries import can_keep
-from toolgate.workspace.notebook_text import CellEdit, EditedText, NotebookText
+from toolgate.workspace.notebook_text import CellEdit, EditedText, NotebookText, OldNotebook
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.seen_files import SeenFiles
@@ -48,6 +48,9 @@ def plan_cell_edit(stop: Stop, workspace: Workspace, path: str, edit: CellEdit, 
         stop.check()
         try:
             made = NotebookText(text).edited(edit)
+        except OldNotebook:
+            why = "has a format before nbformat 4, of which cells are read but not changed"
+            raise _unusable(path, why) from None
         except (ValueError, RecursionError):
             raise _unusable(path, "is not a notebook: it is no JSON object with a list of cells") from None
         diff = Diff(f"{target.path} (cell {edit.cell})", LONGEST_DIFF)

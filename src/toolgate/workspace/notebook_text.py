@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
-from toolgate.workspace.json_spans import Span, elements, members, value_at
+from toolgate.workspace.json_spans import JsonSpan, elements, members, value_at
 
 CellType = Literal["code", "markdown", "raw"]
 Action = Literal["replace", "insert", "delete"]
@@ -40,6 +40,10 @@ class EditedText:
     summary: str
 
 
+class OldNotebook(ValueError):
+    """The notebook has version 3 of the format or an older one."""
+
+
 class NotebookText:
     """Where the cells are in the text. Raises `ValueError` if it is not that of a notebook."""
 
@@ -51,11 +55,13 @@ class NotebookText:
         for key, value in members(text, 0, self._read):
             if key in ("nbformat", "nbformat_minor"):
                 versions[key] = value.value
+            elif key == "worksheets":
+                raise OldNotebook("cells in worksheets")
         if self._start < 0 or not all(isinstance(number, int) for number in versions.values()):
             raise ValueError("no list of cells")
         self._has_ids = (versions.get("nbformat", 4), versions.get("nbformat_minor", 0)) >= (4, 5)
 
-    def _read(self, text: str, position: int, key: str) -> Span:
+    def _read(self, text: str, position: int, key: str) -> JsonSpan:
         """Read a member of the notebook; of the cells, only where they are."""
         if key != "cells":
             return value_at(text, position)
@@ -64,7 +70,7 @@ class NotebookText:
         for cell in elements(text, position):
             self._cells.append((cell.start, cell.end))
             end = cell.end
-        return Span(None, position, text.index("]", end) + 1)
+        return JsonSpan(None, position, text.index("]", end) + 1)
 
     def edited(self, edit: CellEdit) -> EditedText:
         """Make one change. Raises `ToolError` if there is no such cell."""

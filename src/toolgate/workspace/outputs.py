@@ -1,8 +1,7 @@
 """Output files: their names, where those of a session are, and how a result's reference is opened."""
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -18,8 +17,7 @@ is_output_name = re.compile(r"tool_\d{8}_\d{6}_[A-Za-z0-9_-]+\.(?:json|log)").fu
 """Whether a file's name is one that the runtime gives to output files."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnOutputs:
+class OwnOutputs(NamedTuple):
     """Where a session's output files are. Both paths are relative to the root."""
 
     shown: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolgate.log import logger
 from toolgate.text.front_matter import split_front_matter
@@ -20,11 +19,12 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _LARGEST = 32_768
 _MOST = 100
 _LONGEST_DESCRIPTION = 200
+_SHELL = re.compile(r"!`[^`\n]+`")
+_NOT_RUN = "[Parts of this message like !`git status` were not run. Run them with Bash if you need what they print.]"
 _PLACE = re.compile(r"\$(ARGUMENTS|[1-9])(?![0-9A-Za-z_])")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnCommand:
+class OwnCommand(NamedTuple):
     """A command: its name without the slash, and the message that it stands for."""
 
     name: str
@@ -35,7 +35,14 @@ class OwnCommand:
     body: str
 
     def message(self, arguments: str) -> str:
-        """The message: `$ARGUMENTS` and `$1` to `$9` are replaced once. Arguments without a place come last."""
+        """The message: `$ARGUMENTS` and `$1` to `$9` are replaced once. Arguments without a place come last.
+
+        Commands in it, as Claude Code runs them, are left to the model and its gates.
+        """
+        said = self._filled(arguments)
+        return f"{said}\n\n{_NOT_RUN}" if _SHELL.search(self.body) else said
+
+    def _filled(self, arguments: str) -> str:
         if not _PLACE.search(self.body):
             return f"{self.body}\n\n{arguments}" if arguments else self.body
         words = _words(arguments)

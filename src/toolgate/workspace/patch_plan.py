@@ -10,11 +10,12 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import LARGEST_FOR_SEVERAL, LONGEST_DIFF
 from toolgate.workspace.encoding import UTF_8, Encoding, decode_text, require_reversible, written
+from toolgate.workspace.file_state import ABSENT, planned_state
 from toolgate.workspace.hunks import apply_hunks
 from toolgate.workspace.line_ends import keep_line_ends
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.patch import Section
-from toolgate.workspace.pieces import Piece, Span
+from toolgate.workspace.pieces import FileSpan, Piece
 from toolgate.workspace.root import OpenedFile, Workspace
 from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.target import Target, protected_places, state_of, target_of
@@ -23,6 +24,8 @@ from toolgate.workspace.transaction import Removal
 from toolgate.workspace.write import Change, conflict
 
 Action = Literal["added", "updated", "deleted", "moved"]
+_MOST_KEPT = 16 << 20
+"""Bytes of old contents that a plan keeps. Further files are compared by their hashes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,7 @@ class _Planner:
         self._known = known
         self._cwd = cwd
         self._protected = protected_places(workspace)
+        self._kept = 0
 
     def _target(self, path: str) -> Target:
         return target_of(self._workspace, path, self._cwd, self._protected)
@@ -191,9 +195,9 @@ class _Planner:
         with self._workspace.open_file(target.path) as opened:
             self._require_unchanged(target, opened)
             if first.move_to is not None and not first.hunks:
-                self._move(target, first.move_to, opened, (Span(0, opened.stat.st_size),), None)
+                self._move(target, first.move_to, opened, (FileSpan(0, opened.stat.st_size),), None)
                 return
-            encoding, old = _text(opened, first.path)
+            encoding, old, content = _text(opened, first.path)
             new = old
             for section in sections:
                 new = apply_hunks(self._stop, new, section.hunks, section.path)
@@ -206,7 +210,7 @@ class _Planner:
             if first.move_to is not None:
                 self._move(target, first.move_to, opened, pieces, diff)
             elif new != old:
-                self._write(target, opened, pieces, PatchedFile(action="updated", path=target.path))
+                self._write(target, opened, pieces, PatchedFile(action="updated", path=target.path), content=content)
                 self.plan.show(diff.text, diff)
 
     def _move(
@@ -226,10 +230,15 @@ class _Planner:
         pieces: tuple[Piece, ...],
         file: PatchedFile,
         moved_from: Target | None = None,
+        content: bytes | None = None,
     ) -> None:
+        """Plan a file's new content. `content` is the old one, if it was read."""
         self.plan.files.append(file)
-        before = state_of(opened)
-        self.plan.changes.append(Change(target=target, before=before, pieces=pieces, moved_from=moved_from))
+        before, old = (ABSENT, None) if opened is None else planned_state(opened.fd, opened.stat, content)
+        if old is not None:
+            self._kept += len(old)
+            old = old if self._kept <= _MOST_KEPT else None
+        self.plan.changes.append(Change(target=target, before=before, old=old, pieces=pieces, moved_from=moved_from))
 
     def _require_existing(self, target: Target, section: Section) -> None:
         """Refuse a file that does not exist. One that is removed must be named itself, not by a link to it."""
@@ -253,8 +262,8 @@ class _Planner:
             raise conflict(target.typed)
 
 
-def _text(opened: OpenedFile, path: str) -> tuple[Encoding, str]:
-    """Return a file's encoding and its text without the byte order mark."""
+def _text(opened: OpenedFile, path: str) -> tuple[Encoding, str, bytes]:
+    """Return a file's encoding, its text without the byte order mark, and its content."""
     size = opened.stat.st_size
     if size > LARGEST_FOR_SEVERAL:
         raise ToolError(
@@ -265,13 +274,14 @@ def _text(opened: OpenedFile, path: str) -> tuple[Encoding, str]:
     content = opened.read(size, 0)
     encoding, text = decode_text(content, path)
     require_reversible(content, encoding, path)
-    return encoding, text
+    return encoding, text, content
 
 
 def _shown(opened: OpenedFile, path: str) -> tuple[Encoding, str, str]:
     """Return the encoding and text of a file that is replaced or removed, or a note if it cannot be shown."""
     try:
-        return *_text(opened, path), ""
+        encoding, text, _ = _text(opened, path)
+        return encoding, text, ""
     except ToolError as error:
         what = {ErrorCode.BINARY_FILE: "of binary content", ErrorCode.INVALID_PARAM: "(too much to be shown)"}
         kind = what.get(error.code, "of text in another encoding")

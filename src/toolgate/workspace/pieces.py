@@ -12,21 +12,21 @@ _UNSUPPORTED = (errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class FileSpan:
     """A span of the existing file."""
 
     offset: int
     length: int
 
 
-Piece = bytes | Span
+Piece = bytes | FileSpan
 
 
 def write_pieces(fd: int, source: int | None, pieces: Iterable[Piece], stop: Stop) -> None:
     """Write all pieces in order."""
     for piece in pieces:
         stop.check()
-        if isinstance(piece, Span):
+        if isinstance(piece, FileSpan):
             if source is None:
                 raise ValueError("a span needs a file to copy from")
             _copy(source, fd, piece, stop)
@@ -41,7 +41,7 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _copy(source: int, fd: int, span: Span, stop: Stop) -> None:
+def _copy(source: int, fd: int, span: FileSpan, stop: Stop) -> None:
     offset, end = span.offset, span.offset + span.length
     copy = _by_kernel
     while offset < end:

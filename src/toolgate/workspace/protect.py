@@ -12,36 +12,22 @@ RUNTIME = ".toolgate"
 _CONFIG = (".config", "toolgate")
 """The user's configuration and policy, if the home directory is the root."""
 _GIT = ".git"
-_GIT_RUNS = frozenset({"hooks", "config", "config.worktree", "commondir"})
-"""Files that git executes, or that name programs and other directories for git."""
-_GIT_NESTED = frozenset({"modules", "worktrees"})
-"""Below these, every directory belongs to a repository."""
+"""A repository: hooks, settings and lists of steps, which git runs, and the history."""
 
 
 def is_protected(parts: Sequence[str]) -> bool:
     """Whether a path (its components from the root) is protected, existing or not, at any depth.
 
-    Case is ignored, for file systems that ignore it. `.git` itself is protected: a file in its place would point git at
-    another directory.
+    Case is ignored, for file systems that ignore it. A file in place of `.git` would point git at another directory.
     """
     names = [name.casefold() for name in parts]
-    if RUNTIME in names or _CONFIG in itertools.pairwise(names):
-        return True
-    return any(name == _GIT and _runs_code(names[position + 1 :]) for position, name in enumerate(names))
-
-
-def _runs_code(below: list[str]) -> bool:
-    if not below:
-        return True
-    if below[0] in _GIT_RUNS:
-        return True
-    return below[0] in _GIT_NESTED and not _GIT_RUNS.isdisjoint(below[1:])
+    return RUNTIME in names or _GIT in names or _CONFIG in itertools.pairwise(names)
 
 
 def refuse_protected(path: str) -> ToolError:
     """Return the error for a protected path."""
     return ToolError(
         ErrorCode.ACCESS_DENIED,
-        f"{quote(path)} is protected: the tools do not write git hooks, git configuration or the runtime's own files.",
-        "Ask the user to make this change by hand.",
+        f"{quote(path)} is protected: the tools do not write below '.git', and not the runtime's own files.",
+        "Use a git command for this, or ask the user to make the change by hand.",
     )

@@ -1,13 +1,11 @@
 """Builds the diff of a change in a file of any size. Only the lines around the change are read."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from toolgate.workspace.diff import CONTEXT, Diff
 from toolgate.workspace.encoding import Encoding
-from toolgate.workspace.lines import LineIndex
+from toolgate.workspace.lines import LineIndex, Read
 from toolgate.workspace.threads import Stop
 
 _REACH = 1 << 14
@@ -32,18 +30,17 @@ class _Region:
     replacements: list[Replacement]
 
 
-def describe(stop: Stop, diff: Diff, fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> None:
+def describe(stop: Stop, diff: Diff, read: Read, index: LineIndex, replacements: Sequence[Replacement]) -> None:
     """Add the hunks of all replacements, which are sorted and do not overlap."""
-    read = partial(os.pread, fd)
     shift = shown = 0
-    for region in _regions(fd, index, replacements):
+    for region in _regions(read, index, replacements):
         if diff.hidden:
             diff.hidden += len(replacements) - shown
             return
         shown += len(region.replacements)
         index.extend(read, stop, offset=region.start)
         line = index.line_at(read, region.start) or 1
-        old = os.pread(fd, region.end - region.start, region.start)
+        old = read(region.end - region.start, region.start)
         new = apply(old, region.start, region.replacements)
         before, after = _text(old, region, index.encoding), _text(new, region, index.encoding)
         diff.compare(before, after, line, line + shift)
@@ -52,12 +49,13 @@ def describe(stop: Stop, diff: Diff, fd: int, index: LineIndex, replacements: Se
 
 def apply(content: bytes, offset: int, replacements: Sequence[Replacement]) -> bytes:
     """Return `content`, which starts at `offset` of the file, with the replacements made."""
-    pieces: list[bytes] = []
+    view = memoryview(content)
+    pieces: list[bytes | memoryview] = []
     position = 0
     for replacement in replacements:
-        pieces += [content[position : replacement.start - offset], replacement.new]
+        pieces += [view[position : replacement.start - offset], replacement.new]
         position = replacement.end - offset
-    return b"".join([*pieces, content[position:]])
+    return b"".join([*pieces, view[position:]])
 
 
 def _text(content: bytes, region: _Region, encoding: Encoding) -> str:
@@ -65,10 +63,10 @@ def _text(content: bytes, region: _Region, encoding: Encoding) -> str:
     return ("…" if region.cut_before else "") + text + ("…\n" if region.cut_after else "")
 
 
-def _regions(fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> Iterator[_Region]:
+def _regions(read: Read, index: LineIndex, replacements: Sequence[Replacement]) -> Iterator[_Region]:
     last: _Region | None = None
     for replacement in replacements:
-        region = _around(fd, index, replacement)
+        region = _around(read, index, replacement)
         if last is not None and region.start <= last.end:
             last.end, last.cut_after = max(last.end, region.end), region.cut_after
             last.replacements.append(replacement)
@@ -80,12 +78,12 @@ def _regions(fd: int, index: LineIndex, replacements: Sequence[Replacement]) -> 
         yield last
 
 
-def _around(fd: int, index: LineIndex, replacement: Replacement) -> _Region:
+def _around(read: Read, index: LineIndex, replacement: Replacement) -> _Region:
     first = max(len(index.encoding.bom), replacement.start - _REACH)
-    before = os.pread(fd, replacement.start - first, first)
+    before = read(replacement.start - first, first)
     start = _back(before, CONTEXT + 1, index.encoding)
     cut_before = start is None and first > len(index.encoding.bom)
-    behind = os.pread(fd, min(_REACH, index.end - replacement.end), replacement.end)
+    behind = read(min(_REACH, index.end - replacement.end), replacement.end)
     end = _forward(behind, CONTEXT + 1, index.encoding)
     last = replacement.end + (len(behind) if end is None else end)
     return _Region(

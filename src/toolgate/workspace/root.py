@@ -6,7 +6,6 @@ import stat
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -29,14 +28,16 @@ _READ = os.O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | O_DIRECTORY | O_CLOEXEC
 
 
-@dataclass(slots=True)
 class OpenedFile:
     """A regular file, open for reading. A context manager that closes it."""
 
-    fd: int
-    path: str
-    """Relative to the root."""
-    stat: os.stat_result
+    __slots__ = ("fd", "path", "stat")
+
+    def __init__(self, fd: int, path: str, stat: os.stat_result) -> None:
+        self.fd = fd
+        self.path = path
+        """Relative to the root."""
+        self.stat = stat
 
     def __enter__(self) -> "OpenedFile":
         return self
@@ -255,6 +256,12 @@ class Workspace:
             return os.fstat(fd)
         finally:
             os.close(fd)
+
+    def holding(self, path: str) -> "Workspace":
+        """The further directory that holds an absolute path, or this one. Raises `ToolError` if it is gone."""
+        found: Workspace = next((directory for directory in self.extra if directory.holds(path)), self)
+        found.require_present()
+        return found
 
     def state(self, path: str) -> str:
         """Return `absent`, or text that changes whenever the file's content does; for `Plan.preconditions`."""

@@ -72,26 +72,21 @@ def secret_name(path: str) -> str:
 
 def secret_content(start: bytes) -> str:
     """What the beginning of a file shows that it holds; empty if it shows nothing."""
-    if b"-----BEGIN" not in start:
-        lowered = start.lower()
-        if not any(hint in lowered for hint in _HINTS):  # ten times as fast as one pattern for all of them
-            return ""
+    if not any(mark in start and any(hint in start for hint in hints) for mark, hints in _HINTS.items()):
+        return ""
     return next((reason for pattern, reason in _CONTENTS if pattern.search(start)), "")
 
 
-_HINTS = (
-    b"putty-user",
-    b"age-secret",
-    b"aws_secret",
-    b"_auth",
-    b"_password",
-    b"npmauth",
-    b"client_secret",
-    b"refresh_tok",
-    b"key-data",
-    b"token:",
-)
-"""Lower-case texts, of which every content without a `-----BEGIN` has one."""
+_HINTS: dict[bytes, tuple[bytes, ...]] = {
+    b"-": (b"-----BEGIN ", b"PuTTY-User-Key-File-", b"AGE-SECRET-KEY-1", b"client-key-data:"),
+    b"_": (b"aws_secret_access_key", b"_auth", b":_password", b'"client_secret"', b'"refresh_token"'),
+    b":": (b"npmAuthToken:", b"token:"),
+}
+"""Texts of which every content has one, by a character that they share.
+
+Looking for a character takes a microsecond, for a text (the longer, the less) 15 to 50, and for one pattern that knows
+all of them ten times as long.
+"""
 
 
 TOKENS: dict[str, str] = {

@@ -88,7 +88,7 @@ class Skills:
 
 def _skill(folder: Folder, name: str, text: str) -> Skill:
     keys, _ = split_front_matter(text)
-    if not _NAME.fullmatch(name) or keys.get("name") != name:
+    if not _NAME.fullmatch(name) or keys.get("name", name) != name:
         raise ValueError(
             "its name must be that of its folder: lower-case letters, digits and single hyphens, at most 64"
         )
@@ -132,7 +132,7 @@ def _part(fd: int, path: str) -> str:
 
 
 def _files(fd: int, prefix: str = "", depth: int = 1) -> Iterator[str]:
-    """The names of a skill's other files, without links; at most so many."""
+    """The names of a skill's other files, without links, up to a limit."""
     count = 0
     for name in entries(fd):
         if count >= _MOST_FILES or name.startswith("."):

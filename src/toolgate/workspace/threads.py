@@ -84,7 +84,12 @@ async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwar
 
 def start_thread(thread: threading.Thread) -> None:
     """Start a thread, or raise `MemoryError` if there is too little memory for it to begin."""
-    bytes(LEAST_MEMORY)
+    import mmap
+
+    try:
+        mmap.mmap(-1, LEAST_MEMORY).close()  # `bytes` of that size would be filled with zeros every time
+    except OSError as error:
+        raise MemoryError("too little memory for a thread") from error
     thread.start()
 
 

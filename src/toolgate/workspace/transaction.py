@@ -61,6 +61,8 @@ def _sync(staged: Sequence["StagedChange | _StagedRemoval"], stop: Stop) -> None
         for one in written:
             one.start_sync()
         for one in written:
+            _ = one.digest  # it is kept; the disk writes meanwhile
+        for one in written:
             one.sync(stop)
     except OSError as error:
         raise from_os_error(error, one.typed) from None

@@ -194,13 +194,13 @@ def _restore(journal: OpenJournal, entry: JournalEntry, directory: int, name: st
     except OSError:  # another device, or hard links are not supported or not allowed here
         copy_file(images, image, directory, temporary)
     assert entry.before is not None
-    _own(directory, temporary, name, stat.S_IMODE(entry.before.mode))
+    _restore_owner(directory, temporary, name, stat.S_IMODE(entry.before.mode))
     info = os.stat(temporary, dir_fd=directory, follow_symlinks=False)
     os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     return Snapshot.of(info)
 
 
-def _own(directory: int, restored: str, name: str, mode: int) -> None:
+def _restore_owner(directory: int, restored: str, name: str, mode: int) -> None:
     """Give a copied image its earlier mode and the file's owner."""
     info = os.stat(restored, dir_fd=directory, follow_symlinks=False)
     with suppress(PermissionError, FileNotFoundError):  # a removed file has no owner any more

@@ -7,9 +7,8 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from toolgate.errors import ToolError
 from toolgate.system import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK
@@ -23,8 +22,7 @@ _DIRECTORY = os.O_RDONLY | O_DIRECTORY | O_CLOEXEC
 _FILE = os.O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class Folder(NamedTuple):
     """A folder that may exist. Nothing below it is reached through a link, unless it is the user's own folder."""
 
     source: Source

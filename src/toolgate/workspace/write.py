@@ -14,7 +14,7 @@ from functools import cached_property
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.attributes import take_over
-from toolgate.workspace.file_state import ABSENT, digest_of, identity, is_settled, state_of_file
+from toolgate.workspace.file_state import ABSENT, digest_of, identity, is_as_planned, is_settled
 from toolgate.workspace.journal_entries import Origin, Snapshot, Write
 from toolgate.workspace.oserrors import from_os_error, quote
 from toolgate.workspace.parents import make_parents, remove_empty, sweep_once
@@ -37,6 +37,8 @@ class Change:
     target: Target
     before: str
     """The state that it was planned for: `absent` or an identity."""
+    old: bytes | None = None
+    """The content that `before` is the hash of, if it was read: comparing it is faster than hashing the file."""
     pieces: tuple[Piece, ...]
     """New bytes, and spans of the file as it is."""
     moved_from: Target | None = None
@@ -108,13 +110,14 @@ def flush(directory: int, typed: str) -> None:
         ) from None
 
 
-def open_as_planned(directory: int, target: Target, before: str) -> int | None:
+def open_as_planned(directory: int, target: Target, before: str, old: bytes | None = None) -> int | None:
     """Open a file that must have the content that a change was planned for; None if it is to be new."""
     source = open_old(directory, target)
-    now = ABSENT if source is None else state_of_file(source, os.fstat(source))
-    if now != before:
-        if source is not None:
-            os.close(source)
+    if source is None:
+        if before != ABSENT:
+            raise conflict(target.typed)
+    elif not is_as_planned(source, before, old):
+        os.close(source)
         raise conflict(target.typed)
     return source
 
@@ -156,7 +159,7 @@ class StagedChange:
         self._change = change
         self._name = change.target.parts[-1]
         self._replaces = False
-        source = open_as_planned(directory, change.target, change.before)
+        source = open_as_planned(directory, change.target, change.before, change.old)
         if source is not None:
             require_writable(directory, self._name)
         elif change.moved_from is not None:
@@ -206,7 +209,7 @@ class StagedChange:
             try:
                 old = os.fstat(source)
                 if self._seen is None or identity(self._seen) != identity(old):
-                    if state_of_file(source, old) != change.before:
+                    if not is_as_planned(source, change.before, change.old):
                         raise conflict(self.typed)
                     take_over(self._temporary.fd, source, old, self.typed)
             finally:
@@ -216,7 +219,7 @@ class StagedChange:
         return Write(
             path=change.target.path,
             before=before,
-            after=Snapshot.of(os.fstat(self._temporary.fd), self._digest),
+            after=Snapshot.of(os.fstat(self._temporary.fd), self.digest),
             made=self.made,
             kept=None if before is None else (self.directory, self._name),
         )
@@ -231,10 +234,11 @@ class StagedChange:
             except FileExistsError:
                 raise conflict(self.typed) from None
         info = os.fstat(self._temporary.fd)
-        return Written(parts=self._change.target.parts, stat=info, digest=self._digest, made=self.made)
+        return Written(parts=self._change.target.parts, stat=info, digest=self.digest, made=self.made)
 
     @cached_property
-    def _digest(self) -> str | None:
+    def digest(self) -> str | None:
+        """The hash of the new content; None if it is large."""
         pieces = self._change.pieces
         if len(pieces) == 1 and isinstance(pieces[0], bytes) and len(pieces[0]) <= _DIGESTED:
             return digest_of(pieces[0])

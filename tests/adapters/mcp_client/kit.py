@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from toolgate import ToolCall, ToolContext, ToolMode, ToolRegistry, ToolResult
-from toolgate.adapters.mcp_client import Approvals, Servers, connect, parse_servers
+from toolgate.adapters.mcp_client import ApprovedDefinitions, Servers, connect, parse_servers
 from toolgate.adapters.mcp_client.connection import ServerConnection
 from toolgate.protocol.ports import Approver
 from toolgate.settings import Settings
@@ -70,13 +70,13 @@ class Connected:
 
 @contextlib.asynccontextmanager
 async def connected(
-    *, approvals: Path | None = None, patience: float = 40.0, **servers: dict[str, Any]
+    *, approvals: Path | None = None, start_timeout: float = 40.0, **servers: dict[str, Any]
 ) -> AsyncIterator[Connected]:
     """A registry connected to these servers."""
     registry = ToolRegistry()
     found = parse_servers(json.dumps({"mcpServers": servers}), os.environ)
-    book = Approvals(approvals)
-    async with connect(registry, found, approvals=book, environ=os.environ, patience=patience) as live:
+    book = ApprovedDefinitions(approvals)
+    async with connect(registry, found, approvals=book, environ=os.environ, start_timeout=start_timeout) as live:
         yield Connected(registry, live)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.adapters.mcp_client.kit import connected, nasty, until
 from toolgate import ErrorCode
-from toolgate.adapters.mcp_client import Approvals, parse_servers
+from toolgate.adapters.mcp_client import ApprovedDefinitions, parse_servers
 from toolgate.adapters.mcp_client.tool_definition import OfferedTool
 from toolgate.errors import ConfigError
 from toolgate.runtime.policy import Policy
@@ -167,11 +167,15 @@ async def test_another_program_under_the_same_name_is_approved_anew(book: Path, 
 
 def test_two_processes_do_not_lose_each_others_approvals(book: Path) -> None:
     (server,) = parse_servers('{"mcpServers": {"a": {"command": "x"}}}', os.environ).servers
-    first, second = Approvals(book), Approvals(book)
+    first, second = ApprovedDefinitions(book), ApprovedDefinitions(book)
     for book_of, tool in ((first, "one"), (second, "two")):
         book_of.record(server, OfferedTool(tool=tool, description="", parameters={}))
 
-    assert [Approvals(book).get(server, tool) is not None for tool in ("one", "two", "three")] == [True, True, False]
+    assert [ApprovedDefinitions(book).get(server, tool) is not None for tool in ("one", "two", "three")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_broken_book_stops_the_start_and_is_not_overwritten(book: Path) -> None:
@@ -179,7 +183,7 @@ def test_a_broken_book_stops_the_start_and_is_not_overwritten(book: Path) -> Non
     book.write_text('{"approved": 7}')
 
     with pytest.raises(ConfigError, match="every foreign tool asks again"):
-        Approvals(book)
+        ApprovedDefinitions(book)
 
     assert book.read_text() == '{"approved": 7}'
 

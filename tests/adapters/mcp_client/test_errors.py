@@ -38,7 +38,7 @@ async def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
 
 async def test_a_server_that_is_slow_keeps_nobody_from_starting() -> None:
     began = time.monotonic()
-    async with connected(patience=0.2, raw=nasty("silent"), other=nasty("good")) as live:
+    async with connected(start_timeout=0.2, raw=nasty("silent"), other=nasty("good")) as live:
         assert time.monotonic() - began < 15
         assert live.connection.problem == "it is starting"
         await until(lambda: "other__act" in live.visible())

@@ -202,7 +202,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         process.stdin.close()
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), 10)
+            await asyncio.wait_for(process.wait(), 60)
             break
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal_number)

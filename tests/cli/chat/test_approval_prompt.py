@@ -53,7 +53,7 @@ async def answered(monkeypatch: Any, pressed: str, **request: Any) -> tuple[Appr
     about = {"tool_name": "edit_file", "summary": "Edit", "detail": "-a\n+b", **request}
     asked = ApprovalRequest(id="q", call_id="c", fingerprint="f", **about)
     prompt.reached("q")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return await prompt.decide(asked), "\n".join(shown)
 
 

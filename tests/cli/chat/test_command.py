@@ -128,7 +128,7 @@ def test_ctrl_c_while_the_model_writes_keeps_what_it_wrote(chat: Chat, model: Mo
     terminal.type("\x03")
 
     terminal.until("◌ cancelled")
-    assert server.left.wait(20)
+    assert server.left.wait(60)
     terminal.until("❯ ")
     terminal.type("once more\r")
     terminal.until("Again.")

@@ -24,7 +24,7 @@ async def test_mode_model_project_branch_context_tokens_and_cost_are_shown(tmp_p
     async with assemble(settings, model=ScriptedModel([])) as stack:
         conversation = Conversation(stack, ToolMode.chat_safe)
         before = status_parts(conversation, place_of(stack))
-        assert before == ["chat_safe", "asks about everything", "scripted", "shop (feature-x)", "context 0% of 120k"]
+        assert before == ["chat_safe", "asks for approval", "scripted", "shop (feature-x)", "context 0% of 120k"]
         usage = Usage(input_tokens=1_000, output_tokens=100)
         conversation.count(TurnDone(usage=usage, context_tokens=4_000, context_limit=8_000))
         after = status_parts(conversation, place_of(stack))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from toolgate.cli.chat.graphics import Answer, answer_in, ask_terminal, is_candidate
+from toolgate.cli.chat.graphics import TerminalAnswer, answer_in, ask_terminal, is_candidate
 
 KITTY = {"TERM": "xterm-kitty"}
 QUESTION = b"\x1b[>q\x1b[c"
@@ -58,24 +58,24 @@ def terminal(*answers: bytes) -> Iterator[tuple[int, list[bytes]]]:
 def test_the_name_of_the_terminal_decides(name: str, graphics: str | None) -> None:
     with terminal(b"\x1bP>|" + name.encode() + b"\x1b\\", VT) as (program, written):
         before = termios.tcgetattr(program)
-        assert ask_terminal(program, program, KITTY) == Answer(graphics)  # type: ignore[arg-type]
+        assert ask_terminal(program, program, KITTY) == TerminalAnswer(graphics)  # type: ignore[arg-type]
         assert termios.tcgetattr(program) == before
     assert b"".join(written) == QUESTION
 
 
 def test_a_terminal_without_the_name_gets_no_pictures() -> None:
     with terminal(VT) as (program, _):
-        assert ask_terminal(program, program, KITTY) == Answer(None)
+        assert ask_terminal(program, program, KITTY) == TerminalAnswer(None)
 
 
 def test_a_terminal_that_says_nothing_is_not_waited_for_long() -> None:
     with terminal() as (program, _):
-        assert ask_terminal(program, program, KITTY) == Answer(None)
+        assert ask_terminal(program, program, KITTY) == TerminalAnswer(None)
 
 
 def test_what_was_typed_meanwhile_is_kept() -> None:
-    assert answer_in(b"he\x1bP>|kitty(0.3)\x1b\\ll" + VT + b"o\r") == Answer("kitty", b"hello\r")
-    assert answer_in(b"hello") == Answer(None, b"hello")
+    assert answer_in(b"he\x1bP>|kitty(0.3)\x1b\\ll" + VT + b"o\r") == TerminalAnswer("kitty", b"hello\r")
+    assert answer_in(b"hello") == TerminalAnswer(None, b"hello")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_was_typed_meanwhile_is_kept() -> None:
 def test_other_terminals_are_not_even_asked(environment: dict[str, str]) -> None:
     assert not is_candidate(environment)
     with terminal(b"\x1bP>|kitty(1)\x1b\\", VT) as (program, written):
-        assert ask_terminal(program, program, environment) == Answer()
+        assert ask_terminal(program, program, environment) == TerminalAnswer()
     assert written == []
 
 
@@ -116,10 +116,12 @@ def test_terminals_that_may_show_pictures_are_asked(environment: dict[str, str])
 def test_what_is_no_terminal_gets_nothing() -> None:
     read, write = os.pipe()
     with terminal() as (program, written):
-        assert ask_terminal(program, write, KITTY) == Answer()
-        assert ask_terminal(read, program, KITTY) == Answer()
+        assert ask_terminal(program, write, KITTY) == TerminalAnswer()
+        assert ask_terminal(read, program, KITTY) == TerminalAnswer()
     with terminal() as (program, first), terminal() as (other, second):
-        assert ask_terminal(program, other, KITTY) == Answer(), "two terminals: the answer would come from elsewhere"
+        assert ask_terminal(program, other, KITTY) == TerminalAnswer(), (
+            "two terminals: the answer would come from elsewhere"
+        )
     assert (written, first, second) == ([], [], [])
     assert not select.select([read], [], [], 0)[0]
     os.close(read)

@@ -28,7 +28,7 @@ def test_shift_tab_changes_the_approval_mode_and_the_next_edit_is_not_asked_abou
     switch(terminal, "plans only")
     take(terminal, "two")
     assert not (project / "other.txt").exists()
-    switch(terminal, "asks about everything")
+    switch(terminal, "asks for approval")
 
 
 def test_what_was_allowed_for_good_is_listed_and_can_be_taken_back(chat: Chat, model: Model, project: Path) -> None:

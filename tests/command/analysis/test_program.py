@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolgate.command.analysis.program import UNKNOWN, Rule, program, read_facts
+from toolgate.command.analysis.program import UNKNOWN, AskRule, program, read_facts
 
 
 def test_a_fact_that_does_not_exist_is_an_error() -> None:
@@ -28,5 +28,5 @@ def test_versions_of_python_are_python(name: str) -> None:
 def test_a_rule_is_read_from_its_words() -> None:
     (rule,) = program("chmod").rules
     assert (rule.reason, rule.options.letters, rule.unknown) == ("it changes permissions recursively", "R", True)
-    assert program("rm").rules == (Rule("it removes files"),)
+    assert program("rm").rules == (AskRule("it removes files"),)
     assert program("rm").rules[0].always

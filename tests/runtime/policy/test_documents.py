@@ -9,7 +9,7 @@ import toolgate
 from toolgate import Policy, PolicyError, Rule, ToolCall, ToolContext, builtin_registry
 from toolgate.agent import AgentLoop, ToolResultInfo
 from toolgate.runtime.policy.documents import merge
-from toolgate.runtime.policy.load import Document
+from toolgate.runtime.policy.load import PolicyDocument
 from toolgate.sessions import InMemorySessions
 from toolgate.settings import SessionSettings, Settings
 from toolgate.testing import AutoApprover, ScriptedModel
@@ -113,5 +113,5 @@ def test_a_default_that_allows_is_refused() -> None:
 
 
 def test_of_two_defaults_the_stricter_one_counts() -> None:
-    ask, deny = Document(unmatched={"Bash": "ask"}), Document(unmatched={"Bash": "deny"})
+    ask, deny = PolicyDocument(unmatched={"Bash": "ask"}), PolicyDocument(unmatched={"Bash": "deny"})
     assert merge(ask, deny).unmatched == merge(deny, ask).unmatched == {"Bash": "deny"}

@@ -4,11 +4,11 @@ import tomllib
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
+from toolgate.errors import DeclarationError
 from toolgate.runtime.policy import Rule
 from toolgate.runtime.policy.kinds import ANY_CALL, KINDS, Conditions
-from toolgate.runtime.policy.matching import Call
+from toolgate.runtime.policy.matching import CallToMatch
 from toolgate.runtime.policy.rules import rule_keys
 
 EXAMPLES: dict[str, tuple[str, Any]] = {"words": ("Bash", ("git", "push")), "args": ("write_file", {"path": "docs/**"})}
@@ -32,7 +32,7 @@ def test_a_rule_knows_its_kind(key: str) -> None:
 def test_a_rule_without_a_condition_is_about_every_call() -> None:
     kind, value = Rule(tool="grep", decision="ask").kind()
     assert kind is ANY_CALL
-    assert kind.matches(value, Call(arguments={"pattern": "x"}), (), allows=True)
+    assert kind.matches(value, CallToMatch(arguments={"pattern": "x"}), (), allows=True)
 
 
 @pytest.mark.parametrize("key", KINDS)
@@ -43,7 +43,7 @@ def test_what_is_written_is_read_again(key: str) -> None:
 
 
 def test_two_conditions_are_two_rules() -> None:
-    with pytest.raises(ValidationError, match="has both 'words' and 'args': write two rules"):
+    with pytest.raises(DeclarationError, match=r"^Rule: has both 'words' and 'args': write two rules"):
         Rule(tool="Bash", decision="ask", words=("rm",), args={"access": "full"})
 
 
@@ -53,5 +53,5 @@ def test_only_words_need_the_analysis_of_a_command() -> None:
 
 def test_a_program_by_its_path_is_denied_but_not_allowed() -> None:
     words = KINDS["words"]
-    assert words.matches(("rm",), Call(arguments={}), ("/bin/rm", "x"), allows=False)
-    assert not words.matches(("rm",), Call(arguments={}), ("/bin/rm", "x"), allows=True)
+    assert words.matches(("rm",), CallToMatch(arguments={}), ("/bin/rm", "x"), allows=False)
+    assert not words.matches(("rm",), CallToMatch(arguments={}), ("/bin/rm", "x"), allows=True)

@@ -274,6 +274,7 @@ def test_c21_control_a_known_program_with_such_a_word_does_not_ask(command: str)
         "echo a\n" * 3000 + "rm x",
         "ls;" * 6000 + "rm x",
     ],
+    ids=["list", "long list", "long word", "lines", "commands"],
 )
 def test_c12_length_does_not_weaken_a_rule(command: str) -> None:
     assert decision(command) == "deny"
@@ -287,6 +288,7 @@ def test_c12_length_does_not_weaken_a_rule(command: str) -> None:
         "echo " + "a" * 30_000,
         "if ls; then " * 100 + "ls" + "; fi" * 100,
     ],
+    ids=["substitutions", "brackets", "long word", "conditions"],
 )
 def test_c12_what_is_too_long_or_too_deep_to_follow_is_never_allowed(command: str) -> None:
     assert decision(command) in ("ask", "deny")

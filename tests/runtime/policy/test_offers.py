@@ -9,7 +9,7 @@ import pytest
 from toolgate import Plan, PolicyError, ToolContext, ToolMode, Workspace
 from toolgate.protocol.approval import ApprovalChoice
 from toolgate.runtime.policy import Policy, Rule, parse_policy
-from toolgate.runtime.policy.load import Document
+from toolgate.runtime.policy.load import PolicyDocument
 from toolgate.runtime.policy.offers import choices_of, is_unlimited, rules_of
 from toolgate.tools.builtin.bash import BashParams
 from toolgate.tools.builtin.bash_plan import plan_of
@@ -19,7 +19,10 @@ PLAN = Plan(summary="Edit", resources=("src/app.py",), reversible=True)
 
 
 def policy_of(user: str = "", project: str | None = "/home/me/shop", project_text: str = "") -> Policy:
-    layers: dict[Any, Document] = {"user": parse_policy(user, "user"), "project": parse_policy(project_text, "project")}
+    layers: dict[Any, PolicyDocument] = {
+        "user": parse_policy(user, "user"),
+        "project": parse_policy(project_text, "project"),
+    }
     return Policy({"built-in": Policy.load().layers["built-in"], **layers}, project)
 
 

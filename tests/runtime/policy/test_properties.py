@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from toolgate.protocol.plan import Plan
 from toolgate.runtime.policy import Layer, Policy, Rule
-from toolgate.runtime.policy.load import Document
+from toolgate.runtime.policy.load import PolicyDocument
 
 RANK = {"allow": 0, None: 1, "ask": 2, "deny": 3}
 DECISIONS = st.sampled_from(["allow", "ask", "deny"])
@@ -25,7 +25,7 @@ RULES = st.one_of(
     ),
 )
 UNMATCHED = st.dictionaries(st.just("Bash"), st.sampled_from(["ask", "deny"]))
-DOCUMENTS = st.builds(Document, rules=st.lists(RULES, max_size=4).map(tuple), unmatched=UNMATCHED)
+DOCUMENTS = st.builds(PolicyDocument, rules=st.lists(RULES, max_size=4).map(tuple), unmatched=UNMATCHED)
 PLANS = st.builds(
     Plan,
     summary=st.just("Run"),
@@ -36,14 +36,16 @@ PLANS = st.builds(
 )
 
 
-def rank(layers: dict[Layer, Document], plan: Plan, path: str) -> list[int]:
+def rank(layers: dict[Layer, PolicyDocument], plan: Plan, path: str) -> list[int]:
     policy = Policy(layers)
     verdicts = [policy.decide("Bash", {}, plan), policy.decide("write_file", {"path": path}, None)]
     return [RANK[verdict.decision if verdict else None] for verdict in verdicts]
 
 
 @given(DOCUMENTS, DOCUMENTS, PLANS, PATHS)
-def test_a_projects_rules_never_weaken_a_decision(user: Document, project: Document, plan: Plan, path: str) -> None:
+def test_a_projects_rules_never_weaken_a_decision(
+    user: PolicyDocument, project: PolicyDocument, plan: Plan, path: str
+) -> None:
     without = rank({"user": user}, plan, path)
     added = rank({"user": user, "project": project}, plan, path)
     assert all(after >= before for before, after in zip(without, added, strict=True))
@@ -51,10 +53,10 @@ def test_a_projects_rules_never_weaken_a_decision(user: Document, project: Docum
 
 @given(DOCUMENTS, DOCUMENTS, WORDS, PLANS)
 def test_a_deny_always_denies_its_example(
-    user: Document, project: Document, words: tuple[str, ...], plan: Plan
+    user: PolicyDocument, project: PolicyDocument, words: tuple[str, ...], plan: Plan
 ) -> None:
     deny = Rule(tool="Bash", words=words, decision="deny", match=(" ".join(words),))
-    policy = Policy({"user": user, "settings": Document(rules=(deny,)), "project": project})
+    policy = Policy({"user": user, "settings": PolicyDocument(rules=(deny,)), "project": project})
     example = plan.model_copy(update={"commands": (*plan.commands, words)})
     policy.remember("Bash", {}, example)
     verdict = policy.decide("Bash", {}, example)
@@ -63,15 +65,17 @@ def test_a_deny_always_denies_its_example(
 
 
 @given(DOCUMENTS, st.randoms(use_true_random=False), PLANS, PATHS)
-def test_the_order_of_rules_does_not_matter(document: Document, random: Random, plan: Plan, path: str) -> None:
+def test_the_order_of_rules_does_not_matter(document: PolicyDocument, random: Random, plan: Plan, path: str) -> None:
     rules = list(document.rules)
     random.shuffle(rules)
-    shuffled = Document(rules=tuple(rules), unmatched=document.unmatched)
+    shuffled = PolicyDocument(rules=tuple(rules), unmatched=document.unmatched)
     assert rank({"user": document}, plan, path) == rank({"user": shuffled}, plan, path)
 
 
 @given(DOCUMENTS, PLANS, WORDS)
-def test_a_further_command_never_weakens_a_decision(document: Document, plan: Plan, words: tuple[str, ...]) -> None:
+def test_a_further_command_never_weakens_a_decision(
+    document: PolicyDocument, plan: Plan, words: tuple[str, ...]
+) -> None:
     if not plan.commands:
         return
     longer = plan.model_copy(update={"commands": (*plan.commands, words)})
@@ -79,6 +83,6 @@ def test_a_further_command_never_weakens_a_decision(document: Document, plan: Pl
 
 
 @given(DOCUMENTS, PLANS, PATHS)
-def test_full_access_is_never_allowed(document: Document, plan: Plan, path: str) -> None:
+def test_full_access_is_never_allowed(document: PolicyDocument, plan: Plan, path: str) -> None:
     full = plan.model_copy(update={"access": "full"})
     assert rank({"user": document}, full, path)[0] >= RANK["ask"]

@@ -3,7 +3,7 @@
 import itertools
 
 from toolgate.protocol.plan import Plan
-from toolgate.runtime.policy.matching import Call
+from toolgate.runtime.policy.matching import CallToMatch
 from toolgate.runtime.policy.rules import Choice, Rule
 from toolgate.runtime.policy.verdict import PlacedRule, Verdict, about, commands_of, strictest, suspected
 
@@ -50,7 +50,7 @@ def test_an_unknown_program_with_a_denied_word_asks_and_never_allows() -> None:
 def test_a_rule_says_where_it_stands() -> None:
     placed = PlacedRule.of(Rule(tool="grep", decision="deny", reason="no searches"), "project", 3)
 
-    assert placed.matches(Call(arguments={}), ())
+    assert placed.matches(CallToMatch(arguments={}), ())
     assert placed.verdict().rule.startswith("project rule 3: ")
     assert placed.verdict().reason == "no searches"
 
@@ -64,7 +64,7 @@ def test_what_is_left_out_without_a_closer_look_would_not_have_matched() -> None
     ]
     rules.append(PlacedRule.of(Rule(tool="Bash", decision="ask"), "user", 1))
     rules.append(PlacedRule.of(Rule(tool="Bash", args={"access": "full"}, decision="deny"), "user", 1))
-    call = Call(arguments={"access": "full"})
+    call = CallToMatch(arguments={"access": "full"})
     for command in [(), ("rm",), ("/bin/rm", "a"), ("./rm",), ("git", "push", "x"), ("git",), ("/x/ls", "-l"), ("",)]:
         left = about(rules, command)
         assert [rule for rule in left if rule.matches(call, command)] == [

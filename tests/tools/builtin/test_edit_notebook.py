@@ -99,3 +99,17 @@ async def test_what_cannot_be_done_changes_nothing(tools: Toolbox, arguments: di
     assert response.error is not None
     assert response.error.code.value == code
     assert {path.name: path.read_bytes() for path in tools.root.iterdir() if path.is_file()} == before
+
+
+async def test_a_notebook_of_the_format_before_is_read_but_not_changed(tools: Toolbox) -> None:
+    cell = {"cell_type": "code", "input": ["f()"], "outputs": []}
+    old = json.dumps({"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": [cell]}]})
+    (tools.root / "old.ipynb").write_text(old)
+    read = await tools.result("read_file", path="old.ipynb")
+    edited = await tools.result("edit_notebook", path="old.ipynb", cell=0, source="g()")
+
+    assert "--- cell 0 (code) ---" in read.output
+    assert "of 1 cell, which" in read.output
+    assert edited.error_code == "EXECUTION_ERROR"
+    assert "a format before nbformat 4" in edited.output
+    assert (tools.root / "old.ipynb").read_text() == old

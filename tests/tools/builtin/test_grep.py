@@ -509,14 +509,104 @@ async def test_a_dot_that_matches_no_line_end_is_said(tmp_path: Path) -> None:
     assert [match["line"] for match in found.data["matches"]] == [1, 2, 3]
 
 
+RUSSIAN = "Привет мир, это обычный текст на русском языке: TODO\n"
+CHINESE = "这是一个普通的中文句子，用来测试搜索功能。TODO\n"
+JAPANESE = "これは検索のためのふつうの日本語の文です。TODO\n"
+GERMAN = "Die Straße und die Tür sind schön: größer als früher. TODO\n"
+
+
 @both_engines
-async def test_a_file_in_an_older_encoding_is_named(tmp_path: Path, engine: str | None) -> None:
-    text = "Привет мир, это обычный текст на русском языке: TODO\n"
-    (tmp_path / "old.txt").write_bytes((text * 4).encode("cp1251"))
+@pytest.mark.parametrize(
+    ("text", "codec", "name", "pattern"),
+    [
+        (RUSSIAN, "cp1251", "windows-1251", "Привет"),
+        (RUSSIAN, "koi8-r", "koi8-r", "Пока|обычный"),
+        (CHINESE, "gb18030", "gb18030", "普通的中文"),
+        (JAPANESE, "shift_jis", "shift_jis", "検索の.*日本語"),
+        (GERMAN, "latin-1", "latin-1", r"sch\xf6n"),
+    ],
+)
+async def test_text_is_found_in_files_of_older_encodings(
+    tmp_path: Path, engine: str | None, text: str, codec: str, name: str, pattern: str
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/old.txt").write_bytes((text * 4).encode(codec))
+    (tmp_path / "docs/new.txt").write_text(text)
+    (tmp_path / "docs/other.txt").write_text("nothing\n")
+
+    tree = await call(GREP, tmp_path, ripgrep=engine, pattern=pattern)
+    alone = await call(GREP, tmp_path, ripgrep=engine, pattern=pattern, path="docs/old.txt", before=1)
+    files = await call(GREP, tmp_path, ripgrep=engine, pattern=pattern, output="count", path="docs")
+
+    old = [("docs/old.txt", line) for line in (1, 2, 3, 4)]
+    assert [(match["file"], match["line"]) for match in tree.data["matches"]] == [("docs/new.txt", 1), *old]
+    assert {match["text"] for match in tree.data["matches"]} == {text.rstrip("\n")}
+    assert f"searched as what they probably are ({name}): 'docs/old.txt'" in tree.text
+    assert [(match["file"], match["line"]) for match in alone.data["matches"]] == old
+    assert alone.data["matches"][1]["before"] == [text.rstrip("\n")]
+    assert name in alone.text
+    assert files.data["counts"] == [{"file": "docs/new.txt", "matches": 1}, {"file": "docs/old.txt", "matches": 4}]
+
+
+@both_engines
+async def test_ascii_in_a_file_of_an_older_encoding_is_found_and_the_file_is_named(
+    tmp_path: Path, engine: str | None
+) -> None:
+    (tmp_path / "old.txt").write_bytes((RUSSIAN * 4).encode("cp1251"))
 
     found = await call(GREP, tmp_path, ripgrep=engine, pattern="TODO", path="old.txt")
-    missed = await call(GREP, tmp_path, ripgrep=engine, pattern="Привет", path="old.txt")
 
     assert len(found.data["matches"]) == 4
-    assert missed.data["matches"] == []
-    assert "probably windows-1251" in missed.text
+    assert "probably windows-1251" in found.text
+
+
+@both_engines
+async def test_a_file_with_some_damaged_bytes_is_searched_as_it_is(tmp_path: Path, engine: str | None) -> None:
+    (tmp_path / "a.txt").write_bytes(RUSSIAN.encode() + b"\xff\xfe broken\n")
+
+    found = await call(GREP, tmp_path, ripgrep=engine, pattern="Привет")
+
+    assert [match["text"] for match in found.data["matches"]] == [RUSSIAN.rstrip("\n")]
+    assert "probably" not in found.text
+
+
+@both_engines
+async def test_secret_ignored_and_other_files_of_older_encodings_stay_out(tmp_path: Path, engine: str | None) -> None:
+    for name in (".env", "ignored.txt", "a.py", "a.txt"):
+        (tmp_path / name).write_bytes((RUSSIAN * 2).encode("cp1251"))
+    (tmp_path / ".gitignore").write_text("ignored.txt\n")
+
+    found = await call(GREP, tmp_path, ripgrep=engine, pattern="Привет", include="*.txt")
+    every = await call(GREP, tmp_path, ripgrep=engine, pattern="Привет", output="files")
+
+    assert {match["file"] for match in found.data["matches"]} == {"a.txt"}
+    assert every.data["files"] == ["a.py", "a.txt"]
+
+
+@both_engines
+async def test_more_files_of_older_encodings_than_are_decoded_are_counted(
+    tmp_path: Path, engine: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolgate.search.grep_search.MOST_FILES", 2)
+    for number in range(5):
+        (tmp_path / f"{number}.txt").write_bytes((RUSSIAN * 2).encode("cp1251"))
+
+    found = await call(GREP, tmp_path, ripgrep=engine, pattern="Привет", output="files")
+
+    assert found.data["files"] == ["0.txt", "1.txt"]
+    assert "3 further files are not UTF-8 and not searched for this pattern" in found.text
+
+
+@both_engines
+async def test_a_large_file_of_an_older_encoding_is_counted(
+    tmp_path: Path, engine: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("grep_search", "older_encodings"):
+        monkeypatch.setattr(f"toolgate.search.{module}.MOST_BYTES", 100)
+    (tmp_path / "large.txt").write_bytes((RUSSIAN * 9).encode("cp1251"))
+    (tmp_path / "small.txt").write_bytes(RUSSIAN.encode("cp1251"))
+
+    found = await call(GREP, tmp_path, ripgrep=engine, pattern="Привет", output="files")
+
+    assert found.data["files"] == ["small.txt"]
+    assert "1 further file is not UTF-8 and not searched for this pattern" in found.text

@@ -65,7 +65,7 @@ async def test_two_tasks_run_side_by_side() -> None:
 
     class Meeting(Agents):
         async def run(self, agent: str, prompt: str, description: str) -> Any:
-            await asyncio.wait_for(both.wait(), 5)
+            await asyncio.wait_for(both.wait(), 60)
             return self.answer
 
     toolset = toolset_of(TaskTool(), agents=Meeting())
@@ -79,7 +79,7 @@ async def test_a_cancelled_task_cancels_its_agent() -> None:
     class Slow(Agents):
         async def run(self, agent: str, prompt: str, description: str) -> Any:
             try:
-                await asyncio.sleep(30)
+                await asyncio.sleep(600)
             finally:
                 stopped.append(True)
 

@@ -132,6 +132,20 @@ async def test_a_change_while_the_person_thinks_is_a_conflict(tmp_path: Path) ->
     assert (response.error.code, (tmp_path / "a.txt").read_text()) == ("CONFLICT", "theirs\n")
 
 
+async def test_a_file_that_has_the_content_already_is_looked_at_again_after_the_approval(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("new\n")
+
+    async def thinking(request: ApprovalRequest) -> Approval:
+        (tmp_path / "a.txt").write_text("somebody else\n")
+        return Approval(allowed=True)
+
+    async with toolgate.open(tmp_path, "coding", approver=thinking) as toolset:
+        result = await toolset.call("write_file", path="a.txt", content="new\n")
+
+    assert result.error_code == "CONFLICT"
+    assert (tmp_path / "a.txt").read_text() == "somebody else\n"
+
+
 async def test_what_was_written_is_known_and_a_later_change_is_a_conflict(tools: Toolbox) -> None:
     await tools("write_file", path="a.txt", content="1\n")
     second = await tools("write_file", path="a.txt", content="2\n")

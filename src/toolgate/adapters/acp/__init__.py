@@ -6,12 +6,15 @@ Start reading in `agent.py` (the requests of an editor), then `updates.py` (what
 
 from typing import TYPE_CHECKING, Any
 
+from toolgate.extras import require_extra
+
 if TYPE_CHECKING:
     from toolgate.adapters.acp.agent import EditorAgent
     from toolgate.adapters.acp.stdio import serve_stdio
 
 __all__ = ["EditorAgent", "serve_stdio"]
 
+require_extra("acp")
 _MODULES = {"EditorAgent": "agent", "serve_stdio": "stdio"}
 
 

@@ -40,8 +40,9 @@ from acp.schema import (
 )
 
 from toolgate.adapters.acp.approvals import EditorApprover
-from toolgate.adapters.acp.content import prompt_text
+from toolgate.adapters.acp.content import UnusableContent, prompt_pictures, prompt_text
 from toolgate.adapters.acp.options import MODEL, modes, options
+from toolgate.adapters.acp.pictures import checked_pictures, stored_pictures
 from toolgate.adapters.acp.updates import Updates, replay
 from toolgate.agent.events import TurnDone, TurnFailed
 from toolgate.errors import SessionBusy, SessionNotFound, ToolgateError
@@ -126,7 +127,7 @@ class EditorAgent:
             protocol_version=min(protocol_version, PROTOCOL_VERSION),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
-                prompt_capabilities=PromptCapabilities(image=False, audio=False, embedded_context=True),
+                prompt_capabilities=PromptCapabilities(image=True, audio=False, embedded_context=True),
                 session_capabilities=SessionCapabilities(
                     list=SessionListCapabilities(), resume=SessionResumeCapabilities()
                 ),
@@ -157,8 +158,11 @@ class EditorAgent:
         opened, session = await self._resumed(cwd, session_id)
         with _refusals():
             messages = await opened.project.sessions.messages(session_id)
-        for update in replay(opened.root, messages):
-            await self._show(session_id, update)
+        for message in messages:
+            with _refusals():
+                pictures = await stored_pictures(opened.project.sessions, session_id, message.images)
+            for update in replay(opened.root, message, pictures):
+                await self._show(session_id, update)
         return LoadSessionResponse(
             modes=modes(session.approval_mode), config_options=list(await options(session, opened.project.models))
         )
@@ -211,13 +215,16 @@ class EditorAgent:
     async def prompt(self, session_id: str, prompt: list[ContentBlock], **_: Any) -> PromptResponse:
         """Run one turn, and show it while it runs."""
         opened = self._known(session_id)
-        text = prompt_text(prompt)
-        if not text.strip():
+        try:
+            text, images = prompt_text(prompt), await checked_pictures(prompt_pictures(prompt))
+        except UnusableContent as error:
+            raise _invalid(str(error)) from None
+        if not text.strip() and not images:
             raise _invalid("the prompt has no text")
         updates = Updates(opened.root, terminals=self._shows_terminals)
         ending: TurnDone | TurnFailed | None = None
         with _refusals():
-            async for event in opened.project.loop.handle_message(session_id, text):
+            async for event in opened.project.loop.handle_message(session_id, text, images=images):
                 for update in updates.of(event):
                     await self._show(session_id, update)
                 if isinstance(event, TurnDone | TurnFailed):

@@ -1,16 +1,20 @@
-"""Content that an editor sends and shows: prompts as text, and diffs as pairs of texts."""
+"""Content that an editor sends and shows: prompts as text and pictures, and diffs as pairs of texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from acp.helpers import ContentBlock, image_block, text_block, tool_content, tool_diff_content
 from acp.schema import (
+    AudioContentBlock,
+    BlobResourceContents,
     ContentToolCallContent,
     EmbeddedResourceContentBlock,
     FileEditToolCallContent,
+    ImageContentBlock,
     ResourceContentBlock,
     TextContentBlock,
     TextResourceContents,
@@ -24,9 +28,32 @@ _MAX_SHOWN = 64 * 1024
 ToolContent = ContentToolCallContent | FileEditToolCallContent
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentPicture:
+    """A picture of a prompt, as the editor sent it."""
+
+    name: str
+    base64: str
+
+
+class UnusableContent(Exception):
+    """Content of a prompt that this agent cannot take. The message says what to send instead."""
+
+
 def prompt_text(blocks: Sequence[ContentBlock]) -> str:
-    """Return a prompt as the text that the model reads. Content that cannot be used is named in it."""
+    """Return a prompt as the text that the model reads, without its pictures. Raises `UnusableContent`."""
     return "\n\n".join(part for part in map(_text, blocks) if part.strip())
+
+
+def prompt_pictures(blocks: Sequence[ContentBlock]) -> list[SentPicture]:
+    """Return the pictures of a prompt: blocks of their own, and embedded files of that type."""
+    found = []
+    for block in blocks:
+        if isinstance(block, ImageContentBlock):
+            found.append(SentPicture(name=_file_name(block.uri), base64=block.data))
+        elif isinstance(block, EmbeddedResourceContentBlock) and _is_picture(block.resource):
+            found.append(SentPicture(name=_file_name(block.resource.uri), base64=block.resource.blob))
+    return found
 
 
 def _text(block: ContentBlock) -> str:
@@ -34,17 +61,32 @@ def _text(block: ContentBlock) -> str:
         return block.text
     if isinstance(block, ResourceContentBlock):
         return f"@{_path(block.uri)}"
-    if isinstance(block, EmbeddedResourceContentBlock):
-        resource = block.resource
-        if isinstance(resource, TextResourceContents):
-            fence = "````" if "```" in resource.text else "```"
-            return f"@{_path(resource.uri)}\n{fence}\n{resource.text}\n{fence}"
-        return f"[{_path(resource.uri)} was left out: it is not text]"
-    return f"[{block.type} was left out: this agent reads text]"
+    if isinstance(block, ImageContentBlock):
+        return ""
+    if isinstance(block, AudioContentBlock):
+        raise UnusableContent("this agent takes no sound: send what was said as text")
+    resource = block.resource
+    if isinstance(resource, TextResourceContents):
+        fence = "````" if "```" in resource.text else "```"
+        return f"@{_path(resource.uri)}\n{fence}\n{resource.text}\n{fence}"
+    if _is_picture(resource):
+        return ""
+    raise UnusableContent(
+        f"'{_path(resource.uri)}' is neither text nor a picture: put the file into the project and name it, so that "
+        "the agent can open it with its tools"
+    )
+
+
+def _is_picture(resource: object) -> TypeGuard[BlobResourceContents]:
+    return isinstance(resource, BlobResourceContents) and (resource.mime_type or "").startswith("image/")
 
 
 def _path(uri: str) -> str:
     return uri.removeprefix("file://")
+
+
+def _file_name(uri: str | None) -> str:
+    return _path(uri or "").rpartition("/")[2]
 
 
 def shown(text: str) -> ContentToolCallContent:
@@ -92,5 +134,10 @@ def as_content(root: Path, data: dict[str, Any], text: str, images: Sequence[Ima
     diff = data.get("diff")
     if isinstance(diff, str) and diff:
         return diff_content(root, diff)
-    pictures = [tool_content(image_block(image.base64, image.media_type)) for image in images]
+    pictures = map(tool_content, picture_blocks(images))
     return [shown(text), *pictures] if text else [*pictures]
+
+
+def picture_blocks(images: Sequence[ImageContent]) -> list[ContentBlock]:
+    """Return pictures as content."""
+    return [image_block(image.base64, image.media_type) for image in images]

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from acp.helpers import (
     plan_entry,
     start_tool_call,
+    tool_content,
     tool_terminal_ref,
     update_agent_message_text,
     update_plan,
     update_tool_call,
+    update_user_message,
     update_user_message_text,
 )
 from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart, ToolKind
 
-from toolgate.adapters.acp.content import as_content, shown
+from toolgate.adapters.acp.content import as_content, picture_blocks, shown
 from toolgate.agent.events import AgentEvent, TextChunk, ToolCallInfo, ToolOutput, ToolResultInfo
 from toolgate.protocol.calls import ToolDenied, ToolResult
+from toolgate.protocol.content import ImageContent
 from toolgate.sessions import Message
 from toolgate.text.visible import visible
 
@@ -133,18 +136,20 @@ def plan(items: Iterable[dict[str, Any]]) -> Any:
     return update_plan(plan_entry(str(item["content"]), status=item["status"]) for item in items)
 
 
-def replay(root: Path, messages: Iterable[Message]) -> Iterator[Any]:
-    """Yield an earlier conversation: messages, and calls with their results."""
-    for message in messages:
-        if message.role == "tool":
-            if message.tool_call_id:
-                yield update_tool_call(message.tool_call_id, status="completed", content=[shown(message.content)])
-            continue
-        if message.content:
-            said = update_user_message_text if message.role == "user" else update_agent_message_text
-            yield said(message.content)
-        for call in message.tool_calls:
-            yield started(root, call.id, call.name, _parsed(call.arguments))
+def replay(root: Path, message: Message, pictures: Sequence[ImageContent] = ()) -> Iterator[Any]:
+    """Yield a message of an earlier conversation: its text and pictures, and its calls or the result of one."""
+    blocks = picture_blocks(pictures)
+    if message.role == "tool":
+        if message.tool_call_id:
+            content = [shown(message.content), *map(tool_content, blocks)]
+            yield update_tool_call(message.tool_call_id, status="completed", content=content)
+        return
+    if message.content:
+        said = update_user_message_text if message.role == "user" else update_agent_message_text
+        yield said(message.content)
+    yield from map(update_user_message, blocks)
+    for call in message.tool_calls:
+        yield started(root, call.id, call.name, _parsed(call.arguments))
 
 
 def _parsed(arguments: str) -> dict[str, Any] | str:

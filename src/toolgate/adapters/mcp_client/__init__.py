@@ -4,7 +4,7 @@ It may start server programs through `process/` and open HTTP connections.
 Start reading in `servers.py` (all servers), then `connection.py` (one server) and `tool.py` (one tool).
 """
 
-from toolgate.adapters.mcp_client.approvals import Approvals
+from toolgate.adapters.mcp_client.approvals import ApprovedDefinitions
 from toolgate.adapters.mcp_client.config import (
     Grant,
     McpConfig,
@@ -17,7 +17,7 @@ from toolgate.adapters.mcp_client.configured import connect_configured
 from toolgate.adapters.mcp_client.servers import Servers, ToolStatus, connect
 
 __all__ = [
-    "Approvals",
+    "ApprovedDefinitions",
     "Grant",
     "McpConfig",
     "ServerConfig",

@@ -36,7 +36,7 @@ class _ApprovalFile(BaseModel):
     approved: dict[str, dict[str, _ApprovedDefinition]] = {}
 
 
-class Approvals:
+class ApprovedDefinitions:
     """The approved definitions of this user, shared by all processes. Without a path they are kept in memory only."""
 
     def __init__(self, path: Path | None = None) -> None:

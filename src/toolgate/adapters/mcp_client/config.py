@@ -116,6 +116,8 @@ def read_servers(path: Path | None, environ: Mapping[str, str], root: str = "") 
 
 def parse_servers(text: str, environ: Mapping[str, str], root: str = "", *, where: str = "the config") -> McpConfig:
     """Parse the text of a config file."""
+    if not isinstance(text, str):
+        raise TypeError(f"parse_servers takes JSON text, not a {type(text).__name__}: write json.dumps(…)")
     try:
         document = parse_arguments(text)
     except ArgumentsError as error:

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
 
-from toolgate.adapters.mcp_client.approvals import Approvals
+from toolgate.adapters.mcp_client.approvals import ApprovedDefinitions
 from toolgate.adapters.mcp_client.config import McpConfig, read_servers
 from toolgate.adapters.mcp_client.servers import START_TIMEOUT, Servers, connect
 from toolgate.errors import ConfigError
@@ -32,11 +32,11 @@ def load_config(settings: Settings, root: str) -> McpConfig:
 
 @contextlib.asynccontextmanager
 async def connect_configured(
-    registry: ToolRegistry, settings: Settings, root: str, *, patience: float = START_TIMEOUT
+    registry: ToolRegistry, settings: Settings, root: str, *, start_timeout: float = START_TIMEOUT
 ) -> AsyncIterator[Servers]:
     """Register the tools of the user's servers while the block runs."""
     found = load_config(settings, root)
-    approvals = Approvals(users_approvals(os.environ) if found.servers else None)
+    approvals = ApprovedDefinitions(users_approvals(os.environ) if found.servers else None)
     environ = {**os.environ, "PATH": os.pathsep.join(safe_path(os.environ.get("PATH"), (root,)))}
-    async with connect(registry, found, approvals=approvals, environ=environ, patience=patience) as servers:
+    async with connect(registry, found, approvals=approvals, environ=environ, start_timeout=start_timeout) as servers:
         yield servers

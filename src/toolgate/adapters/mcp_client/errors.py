@@ -11,7 +11,7 @@ from toolgate.protocol.envelope import ToolResponse
 if TYPE_CHECKING:
     from mcp import MCPError
 
-    from toolgate.adapters.mcp_client.results import ToolSource
+    from toolgate.adapters.mcp_client.results import ResultSource
 
 
 _MAX_SERVER_MESSAGE = 500
@@ -39,7 +39,7 @@ def describe_failure(error: BaseException, timeout: float) -> tuple[str, str]:
     return f"the connection failed ({type(error).__name__})", str(error)[:_MAX_SERVER_MESSAGE]
 
 
-def failure_response(error: BaseException, source: ToolSource) -> ToolResponse:
+def failure_response(error: BaseException, source: ResultSource) -> ToolResponse:
     """Return the response to a call that the server did not answer properly."""
     from mcp import MCPError
 
@@ -60,7 +60,7 @@ def failure_response(error: BaseException, source: ToolSource) -> ToolResponse:
     )
 
 
-def _refused(error: MCPError, source: ToolSource) -> ToolResponse:
+def _refused(error: MCPError, source: ResultSource) -> ToolResponse:
     from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, PARSE_ERROR
 
     from toolgate.adapters.mcp_client.stdio import TOO_LARGE
@@ -87,7 +87,7 @@ def _refused(error: MCPError, source: ToolSource) -> ToolResponse:
 
 
 def _failure(
-    code: ErrorCode, source: ToolSource, what: str, next_step: str, data: dict[str, Any] | None = None
+    code: ErrorCode, source: ResultSource, what: str, next_step: str, data: dict[str, Any] | None = None
 ) -> ToolResponse:
     return ToolResponse.failure(
         code, f"{source} {what}.", data=data or {}, next_step=next_step, context=source.context if data else {}

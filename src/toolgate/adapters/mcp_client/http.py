@@ -8,11 +8,13 @@ from contextlib import AsyncExitStack, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-from mcp.client.streamable_http import streamable_http_client
-
 from toolgate.adapters.mcp_client.config import ServerConfig
 from toolgate.adapters.mcp_client.limits import MAX_MESSAGE_BYTES, MessageRateLimit, RateLimitedMessages
+from toolgate.extras import optional_imports
+
+with optional_imports():
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
 
 if TYPE_CHECKING:
     from types import TracebackType

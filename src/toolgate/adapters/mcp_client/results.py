@@ -26,7 +26,7 @@ _MIME = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,60}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSource:
+class ResultSource:
     """The tool that a result comes from."""
 
     server: str
@@ -47,7 +47,7 @@ class ToolSource:
 
 
 def to_response(
-    result: CallToolResult, source: ToolSource, images: Mapping[int, ImageContent] = MappingProxyType({})
+    result: CallToolResult, source: ResultSource, images: Mapping[int, ImageContent] = MappingProxyType({})
 ) -> ToolResponse:
     """Return the envelope. `data.content` has the parts; `data.structured` has the declared object.
 
@@ -69,7 +69,7 @@ def to_response(
 
 
 def _envelope(
-    data: dict[str, Any], notes: Sequence[str], source: ToolSource, images: tuple[ImageContent, ...], *, failed: bool
+    data: dict[str, Any], notes: Sequence[str], source: ResultSource, images: tuple[ImageContent, ...], *, failed: bool
 ) -> ToolResponse:
     if failed:
         message = f"{source} reported an error."

@@ -8,7 +8,7 @@ import functools
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 
-from toolgate.adapters.mcp_client.approvals import Approvals
+from toolgate.adapters.mcp_client.approvals import ApprovedDefinitions
 from toolgate.adapters.mcp_client.config import McpConfig, ServerConfig
 from toolgate.adapters.mcp_client.connection import ServerConnection
 from toolgate.adapters.mcp_client.names import exposed_name
@@ -42,7 +42,7 @@ class ToolStatus:
 class Servers:
     """Keeps a registry in sync with what the servers offer and the operator grants."""
 
-    def __init__(self, registry: ToolRegistry, approvals: Approvals) -> None:
+    def __init__(self, registry: ToolRegistry, approvals: ApprovedDefinitions) -> None:
         self._registry = registry
         self._approvals = approvals
         self._names: dict[str, dict[str, str]] = {}
@@ -143,20 +143,20 @@ async def connect(
     registry: ToolRegistry,
     servers: McpConfig | Iterable[ServerConfig],
     *,
-    approvals: Approvals | None = None,
+    approvals: ApprovedDefinitions | None = None,
     environ: Mapping[str, str] | None = None,
-    patience: float = START_TIMEOUT,
+    start_timeout: float = START_TIMEOUT,
 ) -> AsyncIterator[Servers]:
     """Connect to all servers and register their tools while the block runs.
 
-    A server that is not ready after `patience` seconds does not block the start: its tools appear when it is ready.
+    A server that is not ready after `start_timeout` seconds does not block the start; its tools appear once it is.
     Without `approvals` nothing is remembered after the block. The servers' programs get an allow list of variables from
     `environ`.
     """
     configured = servers if isinstance(servers, McpConfig) else McpConfig(servers=tuple(servers))
     if configured.servers:
         require_extra("mcp")
-    found = Servers(registry, approvals if approvals is not None else Approvals())
+    found = Servers(registry, approvals if approvals is not None else ApprovedDefinitions())
     found.refused = configured.refused
     for name, reason in configured.refused.items():
         logger("mcp").warning("mcp_server_refused", server=name, reason=reason)
@@ -165,7 +165,7 @@ async def connect(
         for connection in found.connections:
             connection.start()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(start_timeout):
                 await asyncio.gather(*(connection.started() for connection in found.connections))
         yield found
     finally:

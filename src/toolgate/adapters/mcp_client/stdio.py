@@ -7,23 +7,25 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import anyio
-from mcp.shared.message import SessionMessage
-from mcp_types import (
-    ErrorData,
-    JSONRPCError,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    jsonrpc_message_adapter,
-)
-
 from toolgate.adapters.mcp_client.config import ServerConfig
 from toolgate.adapters.mcp_client.limits import MAX_MESSAGE_BYTES, MessageRateLimit, RateLimitedMessages
 from toolgate.adapters.mcp_client.lines import LineBuffer, LineTooLong
+from toolgate.extras import optional_imports
 from toolgate.log import logger
-from toolgate.sandbox.program import Program, program_environment
+from toolgate.sandbox.program import UserProgram, program_environment
 from toolgate.text.visible import visible
+
+with optional_imports():
+    import anyio
+    from mcp.shared.message import SessionMessage
+    from mcp_types import (
+        ErrorData,
+        JSONRPCError,
+        JSONRPCNotification,
+        JSONRPCRequest,
+        JSONRPCResponse,
+        jsonrpc_message_adapter,
+    )
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -47,7 +49,7 @@ class StdioTransport:
         self._rate_limit = MessageRateLimit()
         self._asked: set[str] = set()
         """Ids of requests without a response so far."""
-        self._program: Program | None = None
+        self._program: UserProgram | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._problem = ""
         self._closed = False
@@ -58,7 +60,7 @@ class StdioTransport:
     async def __aenter__(self) -> Any:
         config = self._config
         given = {name: value.get_secret_value() for name, value in config.env.items()}
-        self._program = await Program.start(
+        self._program = await UserProgram.start(
             [config.command, *config.args],
             environment=program_environment(self._environ, given),
             directory=config.cwd or self._environ.get("HOME") or os.sep,

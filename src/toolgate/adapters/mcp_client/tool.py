@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from toolgate.adapters.mcp_client.approvals import Approvals
+from toolgate.adapters.mcp_client.approvals import ApprovedDefinitions
 from toolgate.adapters.mcp_client.config import Grant
 from toolgate.adapters.mcp_client.connection import ServerConnection
 from toolgate.adapters.mcp_client.errors import ServerUnavailable, failure_response
-from toolgate.adapters.mcp_client.results import ToolSource, render, to_response
+from toolgate.adapters.mcp_client.results import ResultSource, render, to_response
 from toolgate.adapters.mcp_client.tool_definition import OfferedTool, withheld_definition
 from toolgate.errors import ToolError
 from toolgate.protocol.calls import ToolDefinition
@@ -51,7 +51,12 @@ class McpTool(ForeignTool):
     group = ToolGroup.world
 
     def __init__(
-        self, name: str, offered: OfferedTool, grant: Grant, connection: ServerConnection, approvals: Approvals
+        self,
+        name: str,
+        offered: OfferedTool,
+        grant: Grant,
+        connection: ServerConnection,
+        approvals: ApprovedDefinitions,
     ) -> None:
         self.offered = offered
         self.grant = grant
@@ -140,7 +145,7 @@ class McpTool(ForeignTool):
                 "Make the call again.",
             )
         await self._approve()
-        source = ToolSource(
+        source = ResultSource(
             server=self.connection.config.name,
             tool=self.offered.tool,
             name=self.name,
@@ -157,7 +162,7 @@ class McpTool(ForeignTool):
         await in_thread(lambda _stop: self._approvals.record(self.connection.config, offered))
         self.approved_now()
 
-    async def _call(self, arguments: dict[str, Any], source: ToolSource) -> ToolResponse:
+    async def _call(self, arguments: dict[str, Any], source: ResultSource) -> ToolResponse:
         from mcp import MCPError
         from pydantic import ValidationError
 

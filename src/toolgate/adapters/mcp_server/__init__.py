@@ -6,6 +6,8 @@ Start reading in `server.py` (the requests), then `clients.py` (state per client
 
 from typing import TYPE_CHECKING, Any
 
+from toolgate.extras import require_extra
+
 if TYPE_CHECKING:
     from toolgate.adapters.mcp_server.clients import Clients
     from toolgate.adapters.mcp_server.http import http_app
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Clients", "build_server", "http_app", "serve_stdio"]
 
+require_extra("mcp")
 _MODULES = {"Clients": "clients", "build_server": "server", "http_app": "http", "serve_stdio": "stdio"}
 
 
@@ -24,8 +27,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    from toolgate.extras import optional_imports
-
-    with optional_imports():
-        module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
-    return getattr(module, name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

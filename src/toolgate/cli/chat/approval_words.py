@@ -4,7 +4,7 @@ from toolgate.language.translate import translatable
 from toolgate.protocol.modes import ApprovalMode
 
 APPROVAL_WORDS = {
-    ApprovalMode.ask: translatable("asks about everything"),
+    ApprovalMode.ask: translatable("asks for approval"),
     ApprovalMode.accept_edits: translatable("accepts edits"),
     ApprovalMode.plan: translatable("plans only"),
 }

@@ -13,8 +13,7 @@ from urllib.parse import unquote
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolError
 from toolgate.language.translate import translate
-from toolgate.protocol.content import ImageContent, described
-from toolgate.protocol.request_base import MOST_PICTURES
+from toolgate.protocol.content import MOST_IN_A_MESSAGE, ImageContent, described
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
@@ -128,6 +127,6 @@ def _text(data: bytes) -> str:
 
 
 def _has_room(found: Attached) -> bool:
-    if len(found.images) < MOST_PICTURES:
+    if len(found.images) < MOST_IN_A_MESSAGE:
         return True
-    raise ValueError(translate("a message takes at most {most} pictures.", most=MOST_PICTURES))
+    raise ValueError(translate("a message takes at most {most} pictures.", most=MOST_IN_A_MESSAGE))

@@ -9,9 +9,12 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
+from toolgate.extras import optional_imports
+
+with optional_imports():
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.text import Text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

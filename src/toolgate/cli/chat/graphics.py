@@ -36,7 +36,7 @@ _MOST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TerminalAnswer:
     """What the terminal said."""
 
     graphics: Graphics | None = None
@@ -59,12 +59,12 @@ def is_candidate(environment: Mapping[str, str]) -> bool:
     )
 
 
-def ask_terminal(source: int, out: int, environment: Mapping[str, str] = os.environ) -> Answer:
+def ask_terminal(source: int, out: int, environment: Mapping[str, str] = os.environ) -> TerminalAnswer:
     """Ask the terminal of two descriptors what it is. Nothing is written unless both are one terminal that may know."""
     if not (os.isatty(source) and os.isatty(out)) or not is_candidate(environment):
-        return Answer()
+        return TerminalAnswer()
     if os.fstat(source).st_rdev != os.fstat(out).st_rdev:
-        return Answer()
+        return TerminalAnswer()
     before = termios.tcgetattr(source)
     quiet = termios.tcgetattr(source)
     quiet[3] &= ~(termios.ECHO | termios.ICANON)
@@ -74,7 +74,7 @@ def ask_terminal(source: int, out: int, environment: Mapping[str, str] = os.envi
         os.write(out, _QUESTION)
         return answer_in(_read(source))
     except OSError:  # the terminal was closed
-        return Answer()
+        return TerminalAnswer()
     finally:
         termios.tcsetattr(source, termios.TCSANOW, before)
 
@@ -91,8 +91,8 @@ def _read(source: int) -> bytes:
     return read
 
 
-def answer_in(read: bytes) -> Answer:
+def answer_in(read: bytes) -> TerminalAnswer:
     """Find the answer in what was read; the rest was typed."""
     name = _NAME.search(read)
     graphics = _PROTOCOLS.get(name[1].decode().lower()) if name else None
-    return Answer(graphics, _KIND.sub(b"", _NAME.sub(b"", read)))
+    return TerminalAnswer(graphics, _KIND.sub(b"", _NAME.sub(b"", read)))

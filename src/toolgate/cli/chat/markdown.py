@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from rich import markdown
-from rich.padding import Padding
-from rich.syntax import Syntax
-from rich.text import Text
-
 from toolgate.cli.chat.canvas import is_blank
 from toolgate.cli.visible import prose
+from toolgate.extras import optional_imports
+
+with optional_imports():
+    from rich import markdown
+    from rich.padding import Padding
+    from rich.syntax import Syntax
+    from rich.text import Text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -16,7 +16,7 @@ from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.command import LATEST, settings_for
 from toolgate.cli.chat.conversation import Conversation, conversation_for, place_of, status_parts
 from toolgate.cli.chat.editor import Editor, Interrupted
-from toolgate.cli.chat.graphics import Answer, ask_terminal
+from toolgate.cli.chat.graphics import TerminalAnswer, ask_terminal
 from toolgate.cli.chat.keyboard import Keyboard
 from toolgate.cli.chat.live_region import LiveRegion
 from toolgate.cli.chat.slash_commands import SlashCommands
@@ -45,7 +45,7 @@ def converse(args: argparse.Namespace) -> int:
     return run_until_signalled(_converse(args, answer))
 
 
-async def _converse(args: argparse.Namespace, answer: Answer) -> int:
+async def _converse(args: argparse.Namespace, answer: TerminalAnswer) -> int:
     from toolgate.compose import assemble
     from toolgate.models import model_from_settings
     from toolgate.models.sdk import SdkModel

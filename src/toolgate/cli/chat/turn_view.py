@@ -250,10 +250,10 @@ class TurnView:
             (spinner, "cyan"),
             (
                 translate(
-                    " {word} {took}{value}Ctrl-C cancels · {approvals} (Shift-Tab)",
+                    " {word} {took}{separator}Ctrl-C cancels · {approvals} (Shift-Tab)",
                     word=word,
                     took=took,
-                    value=" · " if took else "",
+                    separator=" · " if took else "",
                     approvals=approvals,
                 ),
                 "dim",

@@ -31,7 +31,8 @@ async def find(sessions: SessionManager, typed: str) -> Session:
         raise UsageError(translate("there is no session {typed}; toolgate sessions list shows them", typed=repr(typed)))
     if len(found) > 1:
         some = ", ".join(session.id for session in found[:_MAX_NAMED])
-        more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
+        rest = len(found) - _MAX_NAMED
+        more = translate(" and {count} more", count=rest) if rest > 0 else ""
         raise UsageError(
             translate(
                 "{typed} is the beginning of {count} sessions: {some}{more}; type more of it",

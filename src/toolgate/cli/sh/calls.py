@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from toolgate.cli.sh.screen import Screen
+from toolgate.cli.sh.screen import OutputStreams
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.ports import Approver
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class PausingApprover:
     """An approver that pauses the screen while it asks."""
 
-    def __init__(self, approver: Approver, screen: Screen) -> None:
+    def __init__(self, approver: Approver, screen: OutputStreams) -> None:
         self._approver = approver
         self._screen = screen
         self.asked = 0
@@ -37,10 +37,10 @@ class PausingApprover:
                 raise
 
 
-class Calls:
+class ShellCalls:
     """Makes Bash calls and shows their progress. It also records the decisions."""
 
-    def __init__(self, screen: Screen, approver: PausingApprover | None, access: str) -> None:
+    def __init__(self, screen: OutputStreams, approver: PausingApprover | None, access: str) -> None:
         self._screen = screen
         self._approver = approver
         self._toolset: CallableToolset | None = None

@@ -4,9 +4,9 @@ import re
 from typing import TYPE_CHECKING
 
 from toolgate.cli import policy
-from toolgate.cli.sh.calls import Calls
+from toolgate.cli.sh.calls import ShellCalls
 from toolgate.cli.sh.line_source import EndOfInput
-from toolgate.cli.sh.screen import Screen
+from toolgate.cli.sh.screen import OutputStreams
 from toolgate.language.translate import translatable, translate
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _ACCESSES = ("read", "write", "full")
 class ColonCommands:
     """Runs the commands that begin with a colon. A colon alone is bash's own command."""
 
-    def __init__(self, calls: Calls, screen: Screen) -> None:
+    def __init__(self, calls: ShellCalls, screen: OutputStreams) -> None:
         self._calls = calls
         self._screen = screen
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolgate.cli.parser import add_json, add_mode, add_root
-from toolgate.cli.sh.calls import Calls, PausingApprover
+from toolgate.cli.sh.calls import PausingApprover, ShellCalls
 from toolgate.cli.sh.colon_commands import ColonCommands
 from toolgate.cli.sh.line_source import EndOfInput, LineSource, line_source
-from toolgate.cli.sh.screen import Screen, banner
+from toolgate.cli.sh.screen import OutputStreams, banner
 from toolgate.cli.terminal_approver import terminal_approver
 from toolgate.language.translate import translate
 
@@ -50,10 +50,10 @@ async def _session(args: argparse.Namespace) -> int:
 
     settings = Settings()
     root = Path(args.root or settings.workspace.root).resolve()
-    screen = Screen(sys.stdout, sys.stderr, json=args.json)
+    screen = OutputStreams(sys.stdout, sys.stderr, json=args.json)
     approver = terminal_approver()
     watched = PausingApprover(approver, screen) if approver is not None else None
-    calls = Calls(screen, watched, args.access)
+    calls = ShellCalls(screen, watched, args.access)
     mode = toolgate.ToolMode(args.mode)
     async with toolgate.open(
         root, mode=mode, approver=watched, settings=settings, recorder=calls, remembers_for_project=True
@@ -65,7 +65,7 @@ async def _session(args: argparse.Namespace) -> int:
         return await _loop(source, calls, ColonCommands(calls, screen))
 
 
-async def _loop(source: LineSource, calls: Calls, commands: ColonCommands) -> int:
+async def _loop(source: LineSource, calls: ShellCalls, commands: ColonCommands) -> int:
     while True:
         try:
             line = await source.next()

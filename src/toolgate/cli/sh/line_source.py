@@ -14,7 +14,7 @@ from toolgate.language.translate import translate
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-    from toolgate.cli.sh.calls import Calls
+    from toolgate.cli.sh.calls import ShellCalls
 
 _HEREDOC = re.compile(r"(?<!<)<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2(?!<)")
 _CHUNK = 1 << 16
@@ -36,7 +36,7 @@ class LineSource(Protocol):
         ...
 
 
-def line_source(command: str | None, calls: "Calls", project: str) -> LineSource:
+def line_source(command: str | None, calls: "ShellCalls", project: str) -> LineSource:
     """Return a source: one command, an editor at a terminal, or plain lines."""
     if command is not None:
         return SingleCommand(command)
@@ -144,7 +144,7 @@ class LineEditor:
 
     interactive = True
 
-    def __init__(self, calls: "Calls", project: str) -> None:
+    def __init__(self, calls: "ShellCalls", project: str) -> None:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
         from prompt_toolkit.completion import WordCompleter

@@ -27,7 +27,7 @@ _MAX_END = 8 * 1024
 _OVERWRITE = re.compile(r"\r(?=[^\r\n])")
 
 
-class Screen:
+class OutputStreams:
     """Two streams, and whether they are a terminal."""
 
     def __init__(self, out: TextIO, err: TextIO, *, json: bool = False) -> None:

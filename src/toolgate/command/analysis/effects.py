@@ -7,7 +7,7 @@ from importlib import import_module
 
 from toolgate.command.analysis import readers
 from toolgate.command.analysis.options import Options, attached_value, operands, option_values
-from toolgate.command.analysis.program import Program, Rule
+from toolgate.command.analysis.program import UNKNOWN, AskRule, Program, program
 from toolgate.command.analysis.readers.interpreters import interpret
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.analysis.wrapped_command import run_code, unwrap
@@ -15,8 +15,8 @@ from toolgate.command.words import UNRESOLVED, Word
 
 _DRY_RUN = Options(names=frozenset({"--dry-run", "-n"}))
 _SHOWS = frozenset({"--version", "--help", "-V"})
-_SENDING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_LOCAL = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?:[:/]|$)")
+SENDING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+LOCAL = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?:[:/]|$)")
 
 
 def apply_facts(scope: Scope, words: Sequence[Word], known: Program, *, subcommand: bool = False) -> None:
@@ -32,6 +32,7 @@ def apply_facts(scope: Scope, words: Sequence[Word], known: Program, *, subcomma
         _run_named(scope, words, known)
     if known.interprets:
         interpret(scope, words, known)
+        _run_module(scope, words)
     if known.writes:
         for target in _targets(words, known):
             if target.text not in ("", "-") and not (known.builds and _is_binary(scope, target)):
@@ -63,6 +64,15 @@ def _run_named(scope: Scope, words: Sequence[Word], known: Program) -> None:
         scope.code(word.text)
 
 
+def _run_module(scope: Scope, words: Sequence[Word]) -> None:
+    """`python -m module`: what is known about the module, from rows such as `python-venv`."""
+    at = next((at for at, word in enumerate(words[1:], 1) if not word.text.startswith("-") or word.text == "-m"), 0)
+    if at and words[at].text == "-m" and at + 1 < len(words):
+        known = program(f"python-{words[at + 1].text}")
+        if known is not UNKNOWN:
+            apply_facts(scope, words[at + 1 :], known)
+
+
 def _targets(words: Sequence[Word], known: Program) -> Iterator[Word]:
     """The values of the options that name a file to write."""
     for at, word in enumerate(words[1:], 1):
@@ -85,9 +95,9 @@ def _is_binary(scope: Scope, target: Word) -> bool:
 
 def _send(scope: Scope, words: Sequence[Word], known: Program) -> None:
     method = next((value.text for value in option_values(words, known.method)), "")
-    if known.sends.given(words) or method.upper() in _SENDING_METHODS:
-        urls = [word.text for word in operands(words) if "://" in word.text or _LOCAL.match(word.text)]
-        if not urls or not all(_LOCAL.match(url) for url in urls):
+    if known.sends.given(words) or method.upper() in SENDING_METHODS:
+        urls = [word.text for word in operands(words) if "://" in word.text or LOCAL.match(word.text)]
+        if not urls or not all(LOCAL.match(url) for url in urls):
             scope.found.danger(f"'{words[0].text}': it sends data to another machine")
 
 
@@ -105,7 +115,7 @@ def ask(
             scope.found.danger(rule.reason if subcommand else f"'{name}': {rule.reason}")
 
 
-def _applies(rule: Rule, words: Sequence[Word], known: Program, subcommand: bool) -> bool:
+def _applies(rule: AskRule, words: Sequence[Word], known: Program, subcommand: bool) -> bool:
     if rule.unless and rule.unless.given(words, only_letters=subcommand):
         return False
     if rule.alongside and rule.alongside.isdisjoint(word.text for word in words):
@@ -120,7 +130,7 @@ def _applies(rule: Rule, words: Sequence[Word], known: Program, subcommand: bool
     )
 
 
-def _has_verb(rule: Rule, words: Sequence[Word], subcommand: bool) -> bool:
+def _has_verb(rule: AskRule, words: Sequence[Word], subcommand: bool) -> bool:
     """Whether a verb is the first word of a subcommand, or among the first three of a program."""
     if not rule.verbs:
         return False

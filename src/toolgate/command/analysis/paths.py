@@ -38,7 +38,7 @@ class Where(Enum):
     unknown = auto()
 
 
-class Place(NamedTuple):
+class JudgedPath(NamedTuple):
     """A path, judged."""
 
     where: Where
@@ -46,14 +46,14 @@ class Place(NamedTuple):
     """Relative to the root, one for every directory that it may be resolved from."""
 
 
-_OUTSIDE = Place(Where.outside)
-_FREE = Place(Where.free)
-_SCRATCH = Place(Where.scratch)
-_SHOWN = Place(Where.shown)
-_UNKNOWN = Place(Where.unknown)
+_OUTSIDE = JudgedPath(Where.outside)
+_FREE = JudgedPath(Where.free)
+_SCRATCH = JudgedPath(Where.scratch)
+_SHOWN = JudgedPath(Where.shown)
+_UNKNOWN = JudgedPath(Where.unknown)
 
 
-def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Place:
+def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> JudgedPath:
     """Judge `text` as a path typed in one of the directories `cwds`."""
     if text.startswith("~+"):
         text = "." + text[2:]
@@ -76,7 +76,7 @@ def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Place
         found.update(dict.fromkeys(place.paths))
     if UNRESOLVED in text:
         return _UNKNOWN
-    return Place(Where.inside, tuple(found))
+    return JudgedPath(Where.inside, tuple(found))
 
 
 def expand(pattern: str, around: Surroundings) -> list[str] | None:
@@ -103,11 +103,11 @@ def expand(pattern: str, around: Surroundings) -> list[str] | None:
     return [path for path in found if around.kind(path) != "absent"]
 
 
-def _relative(normal: str) -> Place:
-    return _OUTSIDE if normal == ".." or normal.startswith("../") else Place(Where.inside, (normal,))
+def _relative(normal: str) -> JudgedPath:
+    return _OUTSIDE if normal == ".." or normal.startswith("../") else JudgedPath(Where.inside, (normal,))
 
 
-def _absolute(text: str, around: Surroundings) -> Place:
+def _absolute(text: str, around: Surroundings) -> JudgedPath:
     normal = posixpath.normpath(text)
     if normal.startswith("//"):
         normal = normal[1:]
@@ -115,7 +115,7 @@ def _absolute(text: str, around: Surroundings) -> Place:
         return _FREE
     relative = _beneath(normal, around.root)
     if relative is not None:
-        return _UNKNOWN if UNRESOLVED in relative else Place(Where.inside, (relative,))
+        return _UNKNOWN if UNRESOLVED in relative else JudgedPath(Where.inside, (relative,))
     if any(_beneath(normal, directory) is not None for directory in around.scratch):
         return _SCRATCH
     return _SHOWN if _is_shown(normal, around) else _OUTSIDE

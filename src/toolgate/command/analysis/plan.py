@@ -61,7 +61,7 @@ class Assignment:
 
 
 NO_COMMANDS = frozenset({">", ">>", "=", "..", UNRESOLVED})
-"""First words of what stands among the commands and is none."""
+"""First words of entries of `commands` that are not commands; see `CommandPlan`."""
 _HARMLESS = frozenset({":", "true", "false", "test", "[", "cd", "pwd", "exit", "return", "break", "continue", "wait"})
 
 

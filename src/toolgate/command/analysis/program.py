@@ -22,7 +22,7 @@ _PYTHON = re.compile(r"(?:python|pypy)[0-9.]+|pypy")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AskRule:
     """A reason to ask, and the words that make it apply: any of `options`, `verbs` … is enough.
 
     In the table: `-R --recursive` are options (`--del*`: any that begins so), `push` is a verb, `2+` means two operands
@@ -79,6 +79,11 @@ class Program:
     interprets: bool = False  # it runs code of its own language
     checks: frozenset[str] = frozenset()  # options with which it checks a script and does not run it
 
+    console: bool = False  # it runs what is typed into it
+    language: str = ""  # the program as whose code that is read, if it is not its own
+    unread: bool = False  # the analysis does not read that language
+    pager: bool = False  # it can run programs and write files on a key
+
     writes: frozenset[str] = frozenset()  # options whose value is a file that it writes
     writes_operands: int = 0  # it writes its operands, from this one on
     appends_with: Options = NONE  # options with which it appends to them
@@ -88,7 +93,7 @@ class Program:
     build_files: tuple[str, ...] = ()  # files in the working directory that say what it does
     lists: str = ""  # the option whose value, also attached to it, is a file that says what it does
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AskRule, ...] = ()
     shows: frozenset[str] = frozenset()  # first words, or `(nothing)`, that exempt it from a rule without words
     reader: str = ""  # the function in `readers/` for what no fact can say
 
@@ -148,12 +153,12 @@ def _value(name: str, text: str) -> Any:
     return True if kind is bool else kind(text.split() if kind in (tuple, frozenset) else text)
 
 
-def _rule(name: str, text: str) -> Rule:
+def _rule(name: str, text: str) -> AskRule:
     reason, _, words = (REASONS[name], "", text) if name in REASONS else text.partition(": ")
     words, _, unless = f" {words}".partition(" unless ")
     words, _, alongside = words.partition(" with ")
     given = words.split()
-    return Rule(
+    return AskRule(
         reason=reason,
         unclear=name == "unclear",
         options=Options.read(word for word in given if word.startswith("-")),

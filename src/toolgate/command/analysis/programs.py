@@ -97,6 +97,7 @@ split | reader files.split | texts -t -k | long --filter
 csplit | reader files.csplit | own_paths | values -f --prefix -b --suffix-format -n --digits
 shuf | writes -o --output | values -i -n -z
 iconv | writes -o --output | values -f -t
+xxd | writes_operands 2 | values -c -g -l -n -o -R -s
 tree | writes -o | values -L -P -I -H -T | texts -P -I
 jc | writes -o
 patch | writes -o --output -r --reject-file | values -p -i -d -D -B -F -g -V -Y -z
@@ -113,6 +114,7 @@ sed gsed | reader sed.sed | pattern | texts -e -E | long --expression --file --i
 # Archives and conversions
 tar | reader files.tar
     | code --to-command --use-compress-program --rsh-command --info-script --new-volume-script -I -F | lists -T
+    | writes -g --listed-incremental --index-file
     | unclear 'tar --checkpoint-action' may run a program: --checkpoint-action
     | removes --remove-files --recursive-unlink --unlink-first
     | long --to-command --use-compress-program --rsh-command --info-script --new-volume-script --checkpoint
@@ -256,6 +258,10 @@ ruby | interprets | code -e | texts -e -E | checks -c -wc
 php | interprets | code -r | checks -l --syntax-check
 lua Rscript osascript julia ocaml | interprets | code -e
 tclsh | interprets
+python-venv | removes --clear
+python-timeit | reader interpreters.statements
+python-cProfile python-profile | writes -o --outfile
+python-json.tool | writes_operands 2 | values --indent
 awk gawk mawk nawk | reader awk.awk | texts -v -F
 awk gawk mawk | pattern
 psql mysql mariadb sqlite3 mongo mongosh duckdb | reader interpreters.sql
@@ -265,9 +271,23 @@ vi vim nvim view vimdiff ex ed emacs | reader interpreters.editor
 less more | reader interpreters.pager
 less | writes -o -O --log-file --LOG-FILE | values -b -D -h -j -k -p -P -t -T -x -y -z
 
+# Programs that are typed into
+irb pry ipython bpython pdb tsx psql mysql mariadb sqlite3 duckdb | console
+irb pry | language ruby
+ipython bpython pdb | language python3
+tsx | language node
+gdb lldb jdb dlv ghci ocaml sbcl clisp scheme racket clojure clj scala kotlinc jshell groovysh iex erl elixir swipl R
+    octave matlab maxima gnuplot dc lua luajit deno mongosh mongo redis-cli screen tmux nano emacs pico joe mc expect
+    rlwrap top htop script nu pwsh fish | console | unread
+less more most man info zless zmore bat journalctl systemctl | pager
+R bpython clisp clojure dlv erl gnuplot groovysh irb jdb joe lldb luajit matlab maxima mc most nano octave pdb pico pry
+    racket sbcl scheme swipl zless zmore | suspect
+
 # Compilers, build tools and package managers
 cc c++ gcc g++ clang clang++ tcc ld gold lld as nasm yasm rustc ghc gfortran dmd ldc2 nim zig swiftc | writes -o
     | builds
+gcc g++ cc c++ | unclear '{name} -wrapper' runs another program: -wrapper
+go | code -exec -toolexec --exec --toolexec | commands -vettool --vettool
 flex | writes -o --outfile | values -P
 bison | writes -o --output | values -b -p
 terser | writes -o --output | values -c -m
@@ -368,7 +388,12 @@ git-add git-apply git-bundle git-clone git-commit-graph git-commit-tree git-fast
     git-mergetool git-mktree git-multi-pack-index git-pack-objects git-pack-refs git-repack git-request-pull
     git-rerere git-sparse-checkout git-stripspace git-unpack-objects git-update-index git-write-tree git-archimport
     git-citool git-gui git-instaweb | ordinary
-git-archive git-bundle | writes -o
+git-archive | writes -o
+git-apply | writes --build-fake-ancestor
+git-repack | asks it discards history that nothing refers to: -a
+git-bundle | reader git.bundle
+git-fast-export | writes --export-marks
+git-clone | reader git.clone | unclear 'git' is told to run another program: -u
 git-archive git-push git-fetch git-pull git-clone git-ls-remote | unclear 'git' is told to run another program: --exec
 git-grep | unclear 'git' is told to run another program: -O*
 git-bisect | after run
@@ -436,7 +461,7 @@ wget | writes -O --output-document -o --output-file | values -a -A -B -D -e -I -
     | unclear 'wget --use-askpass' runs another program: --use-askpass*
 http https httpie xh xhs | reader tools.http
 aria2c | writes -o --out -l --log | values -d -i -j -k -s -t -x
-rsync | reader files.rsync | removes --del* --remove-* unless -n --dry-run
+rsync | reader files.rsync | writes --write-batch --only-write-batch | removes --del* --remove-* unless -n --dry-run
     | unclear 'rsync -e' runs another program: -e --rsh --rsync-path
     | values -e --rsh --exclude --include --filter -f --exclude-from --include-from --files-from --chmod -T -M
 redis-cli | removes flushall FLUSHALL flushdb FLUSHDB shutdown SHUTDOWN
@@ -445,6 +470,7 @@ gsutil | remote rm cp mv rsync
 gcloud | publishes deploy delete
 az | publishes delete deploy
 adb | remote install uninstall push sideload root reboot shell
+tcpdump | unclear 'tcpdump -z' runs another program: -z
 tcpdump | writes -w | values -B -c -C -D -E -F -G -i -I -j -m -M -r -s -T -V -y -z -Z -Q
 pg_dump | writes -f --file | values -a -F -h -j -n -N -p -S -t -T -U -w -W -Z -E
 mysqldump | writes -r --result-file | values -h -P -u -S -B -T
@@ -492,6 +518,7 @@ zypper | shows search info packages repos
 mdadm | shows --detail -D --query -Q --examine -E
 cryptsetup | shows status luksDump isLuks
 zoneadm | shows list
+ip | unclear 'ip netns exec' runs another command: exec
 ip | system add del delete set flush change replace append
 route | system add del delete flush change
 brctl | system addbr delbr addif delif stp setageing setfd sethello setmaxage setpathcost setportprio

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from toolgate.command.analysis.paths import Place, Where, expand, locate
+from toolgate.command.analysis.paths import JudgedPath, Where, expand, locate
 from toolgate.command.analysis.plan import NO_COMMANDS, Assignment, CommandPlan, Surroundings
+from toolgate.command.analysis.program import program
 from toolgate.command.syntax import MAX_DEPTH
 from toolgate.command.syntax import Sequence as Tree
 from toolgate.command.words import UNRESOLVED, Word
@@ -32,6 +33,7 @@ class Limits(NamedTuple):
     steps: int = 20_000
     """Commands that are looked at, twice for a simple one, and once more for every 32 words."""
     seconds: float = 5.0
+    """Processor time: a verdict does not depend on what else the machine does."""
 
 
 FULL = Limits()
@@ -130,14 +132,17 @@ class Scope:
     depth: int = 0
     expanding: frozenset[str] = frozenset()
     """Functions and aliases that are being followed."""
+    begun: float = 0.0
+    """The processor time of the thread when this began."""
     deadline: float = 0.0
+    """Until then the processor time need not be read, which takes longer than the clock."""
     steps: int = 0
     read: int = 0
 
     def __post_init__(self) -> None:
         """Begin in the shell's directory, and now."""
         self.cwds = (self.around.cwd,)
-        self.deadline = time.monotonic() + self.limits.seconds
+        self.begun, self.deadline = time.thread_time(), time.monotonic() + self.limits.seconds
 
     def run(self, words: Sequence[Word]) -> None:
         """Look at a command that some other one runs."""
@@ -179,7 +184,7 @@ class Scope:
         return self._within(self.steps <= self.limits.steps)
 
     def _within(self, allowed: bool) -> bool:
-        if allowed and time.monotonic() < self.deadline:
+        if allowed and (time.monotonic() < self.deadline or time.thread_time() - self.begun < self.limits.seconds):
             return True
         self.found.too_large()
         return False
@@ -225,7 +230,7 @@ class Scope:
         if directories != self.cwds:
             self._stay(tuple(dict.fromkeys((*directories, *self.cwds))))
 
-    def place(self, text: str) -> Place:
+    def place(self, text: str) -> JudgedPath:
         """Where a path leads from here."""
         return locate(text, self.cwds, self.around)
 
@@ -245,7 +250,7 @@ class Scope:
             found.extend(expanded or [path])
         return tuple(found)
 
-    def path(self, text: str, *, reads: bool = False) -> Place:
+    def path(self, text: str, *, reads: bool = False) -> JudgedPath:
         """`place`, and a path outside the root is noted. To read (`reads`) what the sandbox shows is no danger."""
         place = self.place(text)
         if place.where is Where.shown and reads:
@@ -269,6 +274,11 @@ class Scope:
         elif place.where is Where.unknown or not word.known:
             self.found.danger(f"it writes to '{word.raw or word.text}', which is only known when it runs", sure=False)
 
+    def edit(self, words: Sequence[Word]) -> None:
+        """Note files that are edited in place: a script that is run afterwards is not the one that can be read now."""
+        for word in words:
+            self.written.update(self.matches(word) or ())
+
     def input(self, word: Word) -> None:
         """Note a file whose content decides what the command does."""
         place = self.place(word.text)
@@ -289,6 +299,11 @@ class Scope:
             self.found.scripts[path] = None
         return place.paths
 
+    def _may_have_written(self) -> bool:
+        """Whether an earlier command of the line may have made a file."""
+        names = {words[0] for words in self.found.commands} - NO_COMMANDS - {".", "source"}
+        return any(name == "git" or not (program(name).reads or program(name).shell) for name in names)
+
     def follow(self, path: str, *, here: bool = False) -> None:
         """Look at what a script of the project runs, in a shell of its own or (`here`) in this one.
 
@@ -298,6 +313,8 @@ class Scope:
             self.unfollowed(f"it runs '{path}', which it writes itself")
             return
         text = self.around.content(path)
+        if text is None and self.around.kind(path) == "absent" and self._may_have_written():
+            self.unfollowed(f"it runs '{path}', which does not exist yet")
         if text is None or (name := f"./{path}") in self.expanding:
             return
         if len(text) > MAX_SCRIPT:

@@ -17,27 +17,8 @@ from toolgate.command.analysis.program import program
 
 MOST_TYPED = 64 * 1024
 """Characters of input that are followed. Behind that, everything asks."""
-_PAGERS = frozenset("less more most man info zless zmore bat journalctl systemctl".split())
 _PAGER_TEXT = re.compile(r"[ qhjkdufbgGnN0-9\r\n]*")
 """What only moves in a pager, or leaves it."""
-_CONSOLES = {
-    "irb": "ruby",
-    "pry": "ruby",
-    "ipython": "python3",
-    "bpython": "python3",
-    "pdb": "python3",
-    "tsx": "node",
-    **{name: name for name in ("psql", "mysql", "mariadb", "sqlite3", "duckdb")},
-}
-"""Consoles of a language → the program as which the text is judged."""
-_OBSCURE = frozenset(
-    """
-    gdb lldb jdb dlv ghci ocaml sbcl clisp scheme racket clojure clj scala kotlinc jshell groovysh iex erl elixir swipl
-    R octave matlab maxima gnuplot dc lua luajit deno mongosh mongo redis-cli screen tmux nano emacs pico joe mc
-    expect rlwrap top htop script nu pwsh fish
-    """.split()
-)
-"""Programs that run what is typed into them, in a language that the analysis does not read."""
 _HISTORY = re.compile(r"![^\s=(\"]|(?:^|\n)\^", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _CANARY = "rm x\nos.system('rm x'); system('rm x'); exec rm x\n\\! rm x\n.shell rm x\n"
@@ -65,7 +46,7 @@ def analyse_input(typed: TypedInput, around: Surroundings | None = None) -> Comm
     own = analyse(typed.command, around)
     found = _with_input(typed.command, whole, around)
     readers = [name for name in _names(own) if _runs_input(name)]
-    plans = [_with_input(_CONSOLES.get(name, name), whole, around) for name in dict.fromkeys(readers)]
+    plans = [_with_input(program(name).language or name, whole, around) for name in dict.fromkeys(readers)]
     dangers = dict.fromkeys([*found.dangers, *(danger for plan in plans for danger in plan.dangers)])
     dangers.update(dict.fromkeys(_beyond(typed, own, readers, around)))
     commands = dict.fromkeys([*found.commands, *(command for plan in plans for command in plan.commands)])
@@ -88,7 +69,7 @@ def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around:
         yield f"keys that edit or recall lines: what '{readers[0]}' then runs is only known when it runs"
     if any(program(name).shell for name in readers) and _HISTORY.search(typed.text):
         yield "'!' and '^' recall earlier lines of a shell: what it runs is only known when it runs"
-    pager = next((name for name in _names(own) if name in _PAGERS), "")
+    pager = next((name for name in _names(own) if program(name).pager), "")
     if typed.terminal and pager and not _PAGER_TEXT.fullmatch(typed.text):
         yield f"'{pager}' can run programs and write files on a key"
     if readers and typed.before:
@@ -101,7 +82,8 @@ def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around:
 @functools.lru_cache(maxsize=256)
 def _is_followed(name: str) -> bool:
     """Whether the analysis reads the language of a program that runs what is typed into it."""
-    return name not in _OBSCURE and _with_input(_CONSOLES.get(name, name), _CANARY, None).asks
+    facts = program(name)
+    return not facts.unread and _with_input(facts.language or name, _CANARY, None).asks
 
 
 def _with_input(command: str, text: str, around: Surroundings | None) -> CommandPlan:
@@ -123,9 +105,9 @@ def _names(plan: CommandPlan) -> list[str]:
 
 def _runs_input(name: str) -> bool:
     facts = program(name)
-    return facts.shell or facts.interprets or name in _CONSOLES or name in _OBSCURE
+    return facts.shell or facts.interprets or facts.console
 
 
 def _may_read(name: str) -> bool:
     """Whether a program may take the input of the shell that has started it, for more than data."""
-    return _runs_input(name) or program(name).suspect or name in _PAGERS
+    return _runs_input(name) or program(name).suspect or program(name).pager

@@ -9,12 +9,28 @@ from toolgate.command.analysis.program import program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
-_CODE = re.compile(r"(?:[A-Z]+_)*(?:PAGER|EDITOR|BROWSER|SHELL)|VISUAL|PROMPT_COMMAND|GIT_SEQUENCE_EDITOR")
+_CODE = re.compile(
+    r"[A-Z_]*(?:PAGER|EDITOR|BROWSER)|(?:[A-Z]+_)*SHELL|VISUAL|PROMPT_COMMAND|HGMERGE|[A-Z]+_RSH|SVN_SSH"
+    r"|RSYNC_CONNECT_PROG|npm_config_(?:editor|script_shell|viewer)"
+)
 """Variables whose value is itself a command."""
+_OPTIONS = {
+    "GNUMAKEFLAGS": "make",
+    "GOFLAGS": "go",
+    "GZIP": "gzip",
+    "LESS": "less",
+    "MAKEFLAGS": "make",
+    "MANOPT": "man",
+    "MFLAGS": "make",
+    "MORE": "more",
+    "TAR_OPTIONS": "tar",
+    "ZIPOPT": "zip",
+}
+"""Variables whose value is options that a program reads before its own."""
 _REDEFINES = re.compile(
     r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PS4|GLIBC_TUNABLES|GCONV_PATH|BASH_LOADABLES_PATH"
     r"|GIT_EXEC_PATH|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|SSH_ASKPASS|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|GIT_CONFIG\w*"
-    r"|GIT_TEMPLATE_DIR|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP|PYTHONWARNINGS|PYTHONHOME|LESSOPEN|LESSCLOSE"
+    r"|GIT_ALLOW_PROTOCOL|LUA_INIT\w*|LESSKEY\w*|ZDOTDIR|GIT_TEMPLATE_DIR|PERL5OPT|PERL5DB|RUBYOPT|PYTHONSTARTUP|PYTHONWARNINGS|PYTHONHOME|LESSOPEN|LESSCLOSE"
 )
 """Variables that make an ordinary command run something else."""
 _PROMPTS = re.compile(r"PS[0-3]")
@@ -37,6 +53,8 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
         _path(scope, value, words)
     elif _PROMPTS.fullmatch(name) and ("$(" in value.text or "`" in value.text):
         found.unclear(f"'{name}' runs what is in it when a shell shows it")
+    elif name in _OPTIONS:
+        _options(scope, name, value)
     elif (meaning := _meaning(name)) == "code":
         _command(scope, name, value)
     elif meaning and not _own(words):
@@ -71,3 +89,12 @@ def _command(scope: Scope, name: str, value: Word) -> None:
         scope.found.unclear(f"'{name}' names a command that is only known when it runs")
     elif name != "SHELL":
         scope.code(value.text)
+
+
+def _options(scope: Scope, name: str, value: Word) -> None:
+    """Look at the program with these options, as if they stood behind its name."""
+    if not value.known:
+        scope.found.unclear(f"'{name}' holds options that are only known when it runs")
+    before, scope.stdin = scope.stdin, None
+    scope.run([Word(_OPTIONS[name]), *(Word(word) for word in value.text.split())])
+    scope.stdin = before

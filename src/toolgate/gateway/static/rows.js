@@ -27,14 +27,14 @@ function marked(text, words) {
   return parts.map((part, place) => (place % 2 ? h("mark", {}, part) : part));
 }
 
-function sessionMenu(session, list, link) {
+function sessionMenu(session, list) {
   const tell = (type, more = {}) => {
     return () => list.dispatchEvent(new CustomEvent(type, { detail: { session, ...more } }));
   };
   const { archived } = session;
   const archive = archived ? t`Take out of the archive` : t`Archive`;
   const items = [
-    { label: t`Rename`, icon: "pencil", act: () => edit(session, list, link) },
+    { label: t`Rename`, icon: "pencil", act: () => edit(session, list) },
     { label: t`Export as Markdown`, icon: "download", act: tell("export", { format: "markdown" }) },
     { label: t`Export as JSON`, icon: "download", act: tell("export", { format: "json" }) },
     { label: archive, icon: "archive", act: tell("archive", { archived: !archived }) },
@@ -44,8 +44,10 @@ function sessionMenu(session, list, link) {
   return archived === undefined ? items.slice(0, 1) : items;
 }
 
-/** Let the person change the title where it stands. */
-function edit(session, list, link) {
+/** Let the person change the title where it stands. The list may have been drawn again since its menu was opened. */
+function edit(session, list) {
+  const link = list.querySelector(`a[data-key="${session.id}"]`);
+  if (!link) return; // it was deleted elsewhere
   const field = h("input", { class: "edit", maxlength: 200, value: session.title ?? "", "aria-label": t`New title` });
   let over = false;
   const done = (title) => {
@@ -53,6 +55,7 @@ function edit(session, list, link) {
     over = true;
     field.replaceWith(link);
     link.focus();
+    list.dispatchEvent(new CustomEvent("edited"));
     if (title && title !== session.title) {
       list.dispatchEvent(new CustomEvent("rename", { detail: { session, title } }));
     }
@@ -88,7 +91,7 @@ export function row(session, words, list) {
     "aria-label": t`Menu of ${visible(title)}`,
     "aria-haspopup": "menu",
     "aria-expanded": "false",
-    onclick: () => showMenu(more, t`Session`, sessionMenu(session, list, link)),
+    onclick: () => showMenu(more, t`Session`, sessionMenu(session, list)),
   });
   more.append(icon("more"));
   return h("li", {}, link, more);

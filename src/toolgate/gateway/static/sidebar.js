@@ -36,6 +36,7 @@ export class Sidebar extends HTMLElement {
       this.dispatchEvent(new CustomEvent("new"));
     });
     this.#archive.addEventListener("click", () => this.#toggleArchived());
+    this.addEventListener("edited", () => this.#draw());
     this.querySelector(".theme").addEventListener("click", toggleTheme);
     this.querySelector(".leave").addEventListener("click", () => this.dispatchEvent(new CustomEvent("leave")));
     this.querySelector(".close-menu").addEventListener("click", () => this.menu(false));
@@ -113,9 +114,9 @@ export class Sidebar extends HTMLElement {
     return this.#sessions.filter((one) => one.snippet || words.every((word) => title(one).includes(word)));
   }
 
-  /** Draw the list if it changed; the focus stays where it was. */
+  /** Draw the list if it changed; the focus stays where it was, and a title that is being edited stays as well. */
   #draw() {
-    if (!this.#sessions) return;
+    if (!this.#sessions || this.#nav.querySelector(".edit")) return;
     const words = this.words.toLowerCase().split(/\s+/).filter(Boolean);
     const found = this.#found(words);
     const now = JSON.stringify([found, words, this.project, new Date().getDate()]);

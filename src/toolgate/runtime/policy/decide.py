@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from toolgate.runtime.policy import memory, reading
 from toolgate.runtime.policy.builtin import builtin_rules
 from toolgate.runtime.policy.documents import checked_document, merge, merge_program
-from toolgate.runtime.policy.load import PROJECT_FILE, Document, parse_policy, read_user_file
-from toolgate.runtime.policy.matching import Call
+from toolgate.runtime.policy.load import PROJECT_FILE, PolicyDocument, parse_policy, read_user_file
+from toolgate.runtime.policy.matching import CallToMatch
 from toolgate.runtime.policy.rules import SHELL, TYPES_INTO, Choice, Layer, Rule
 from toolgate.runtime.policy.verdict import (
     FULL,
@@ -43,14 +43,18 @@ class Policy:
     so is one that the sandbox does not confine, unless a person had exactly this call remembered.
     """
 
-    def __init__(self, layers: Mapping[Layer, Document], project: str | None = None) -> None:
+    def __init__(self, layers: Mapping[Layer, PolicyDocument], project: str | None = None) -> None:
         """`project` is the path of the project's root: rules for another one have no effect."""
+        if not isinstance(layers, Mapping) or not all(isinstance(one, PolicyDocument) for one in layers.values()):
+            raise TypeError(
+                f"Policy takes documents by layer, not {layers!r:.80}: write Policy.of(Rule(…)) or Policy.parse(text)"
+            )
         self._project = project
         self._remembered: set[str] = set()
         self._session_rules: tuple[Rule, ...] = ()
         self.replace_layers(layers)
 
-    def replace_layers(self, layers: Mapping[Layer, Document]) -> None:
+    def replace_layers(self, layers: Mapping[Layer, PolicyDocument]) -> None:
         """Use other layers, because a file has changed. What the session remembers stays."""
         self._layers = layers
         self._rules: dict[str, list[PlacedRule]] = {}
@@ -71,12 +75,14 @@ class Policy:
 
         `unmatched` says what to decide about the calls of a tool that no rule is about: `ask` or `deny`.
         """
-        return cls({"built-in": Document(rules=builtin_rules()), "settings": checked_document(rules, unmatched or {})})
+        return cls(
+            {"built-in": PolicyDocument(rules=builtin_rules()), "settings": checked_document(rules, unmatched or {})}
+        )
 
     @classmethod
     def parse(cls, text: str, name: str = "policy") -> Policy:
         """The built-in rules and those of a TOML text; `name` is how errors call it."""
-        return cls({"built-in": Document(rules=builtin_rules()), "settings": parse_policy(text, name)})
+        return cls({"built-in": PolicyDocument(rules=builtin_rules()), "settings": parse_policy(text, name)})
 
     @classmethod
     def load(
@@ -94,12 +100,12 @@ class Policy:
         of the program's own: its rules are added as the layer `settings`.
         """
         own = merge_program({} if program is None else program.layers, extra)
-        theirs = parse_policy(project_text, PROJECT_FILE) if project_text is not None else Document()
-        layers: dict[Layer, Document] = {
-            "built-in": Document(rules=builtin_rules()),
-            "user": read_user_file(user_file) if user_file is not None else Document(),
+        theirs = parse_policy(project_text, PROJECT_FILE) if project_text is not None else PolicyDocument()
+        layers: dict[Layer, PolicyDocument] = {
+            "built-in": PolicyDocument(rules=builtin_rules()),
+            "user": read_user_file(user_file) if user_file is not None else PolicyDocument(),
             "settings": own,
-            "project": theirs if program is None else merge(program.layers.get("project", Document()), theirs),
+            "project": theirs if program is None else merge(program.layers.get("project", PolicyDocument()), theirs),
         }
         policy = cls(layers, project)
         if policy.ignored:
@@ -120,8 +126,8 @@ class Policy:
 
     def _add_user_rules(self, rules: Sequence[Rule]) -> None:
         """Turn this copy into one with more rules, without placing all of them again; it remembers nothing."""
-        user = self._layers.get("user", Document())
-        self._layers = {**self._layers, "user": Document(rules=(*user.rules, *rules), unmatched=user.unmatched)}
+        user = self._layers.get("user", PolicyDocument())
+        self._layers = {**self._layers, "user": PolicyDocument(rules=(*user.rules, *rules), unmatched=user.unmatched)}
         self._remembered = set()
         self._rules = {tool: list(placed) for tool, placed in self._rules.items()}
         self._place_all(rules, "user", first=len(user.rules) + 1)
@@ -133,7 +139,7 @@ class Policy:
         return self._session_rules
 
     @property
-    def layers(self) -> Mapping[Layer, Document]:
+    def layers(self) -> Mapping[Layer, PolicyDocument]:
         """The layers that were loaded."""
         return self._layers
 
@@ -184,7 +190,7 @@ class Policy:
             given.setdefault("access", plan.access)
         elif resources and tool_name != SHELL:
             given.setdefault("path", list(resources))  # a tool whose paths are in a text, such as a patch
-        call = Call(arguments=given, workspace=workspace, resources=resources, places=places)
+        call = CallToMatch(arguments=given, workspace=workspace, resources=resources, places=places)
         verdict = strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
         if verdict is not None and verdict.decision == "deny":
             return verdict
@@ -253,7 +259,7 @@ class Policy:
         """The rules that are about calls of a tool."""
         return [placed for name in _names(tool_name) for placed in self._rules.get(name, ())]
 
-    def _trusted(self, tool_name: str, call: Call, plan: Plan | None) -> Iterator[Verdict | None]:
+    def _trusted(self, tool_name: str, call: CallToMatch, plan: Plan | None) -> Iterator[Verdict | None]:
         """What built-in, user and settings say about each command, or about the call; None is no opinion."""
         rules = [placed for placed in self._about(tool_name) if placed.layer != "project"]
         if plan is not None and plan.asks:  # a rule picked in a session is no answer to a danger that nobody saw then
@@ -269,7 +275,7 @@ class Policy:
         if plan is not None and not plan.plain and (plan.commands or plan.asks):
             yield unmatched
 
-    def _tightening(self, tool_name: str, call: Call, plan: Plan | None) -> Iterator[Verdict]:
+    def _tightening(self, tool_name: str, call: CallToMatch, plan: Plan | None) -> Iterator[Verdict]:
         """What the project says, and what holds whatever the rules say."""
         rules = self._about(tool_name)
         for placed in rules:

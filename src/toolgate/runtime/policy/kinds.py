@@ -12,10 +12,11 @@ import re
 import shlex
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic import ConfigDict, ValidationInfo, field_validator
 
+from toolgate.declared import Declared
 from toolgate.runtime.policy.globs import is_path_name
-from toolgate.runtime.policy.matching import Call, fits
+from toolgate.runtime.policy.matching import CallToMatch, fits
 
 SHELL = "Bash"
 TYPES_INTO = "Terminal"
@@ -46,16 +47,16 @@ class RuleKind:
         """The only program whose commands it can match; None if it can match others, too."""
         return None
 
-    def matches(self, value: Any, call: Call, command: Command, *, allows: bool) -> bool:
+    def matches(self, value: Any, call: CallToMatch, command: Command, *, allows: bool) -> bool:
         """Whether a rule is about a call, or one command of it. In doubt only a rule that does not allow is."""
         return True
 
-    def example(self, tool: str, value: Any, example: Example) -> tuple[Call, Command]:
+    def example(self, tool: str, value: Any, example: Example) -> tuple[CallToMatch, Command]:
         """The call that an example stands for; `ValueError` if it is written wrongly."""
         if isinstance(example, dict):
-            return Call(arguments=example), ()
+            return CallToMatch(arguments=example), ()
         if tool == SHELL:
-            return Call(arguments={"command": example}), ()
+            return CallToMatch(arguments={"command": example}), ()
         raise ValueError(f"example {example!r} must be a table of arguments: write {{ name = value, … }}")
 
     def suspected(self, value: Any, words: Command) -> str:
@@ -89,14 +90,14 @@ class WordsKind(RuleKind):
         if tool != SHELL:
             raise ValueError(f"'words' are for {SHELL} only: write args = {{ … }} for {tool}")
 
-    def matches(self, value: Any, call: Call, command: Command, *, allows: bool) -> bool:
+    def matches(self, value: Any, call: CallToMatch, command: Command, *, allows: bool) -> bool:
         """Whole words only. `/bin/rm` counts as `rm`, except in a rule that allows: there it would allow too much."""
         if len(command) < len(value) or command[1 : len(value)] != value[1:]:
             return False
         program = command[0]
         return bool(program == value[0] or (not allows and "/" in program and posixpath.basename(program) == value[0]))
 
-    def example(self, tool: str, value: Any, example: Example) -> tuple[Call, Command]:
+    def example(self, tool: str, value: Any, example: Example) -> tuple[CallToMatch, Command]:
         """A command line."""
         if not isinstance(example, str):
             raise ValueError(f"example {example!r} must be a command line, since the rule has 'words'")
@@ -106,7 +107,7 @@ class WordsKind(RuleKind):
             raise ValueError(f"example {example!r} is not a command line: {error}") from None
         if _MORE_THAN_WORDS.search(example) or not words:
             raise ValueError(f"example {example!r} must be one simple command, without pipes, lists or expansions")
-        return Call(arguments={}), words
+        return CallToMatch(arguments={}), words
 
     def suspected(self, value: Any, words: Command) -> str:
         """The rule's words, if they stand anywhere among the words of the program."""
@@ -135,20 +136,20 @@ class ArgumentsKind(RuleKind):
         if tool == SHELL and "command" in value:
             raise ValueError("matches the text of a command, which quoting can disguise: write words = [ … ] instead")
 
-    def matches(self, value: Any, call: Call, command: Command, *, allows: bool) -> bool:
+    def matches(self, value: Any, call: CallToMatch, command: Command, *, allows: bool) -> bool:
         """Every argument that the rule names is there and fits."""
         return all(
             name in call.arguments and fits(name, pattern, call.arguments[name], call, every=allows)
             for name, pattern in value.items()
         )
 
-    def example(self, tool: str, value: Any, example: Example) -> tuple[Call, Command]:
+    def example(self, tool: str, value: Any, example: Example) -> tuple[CallToMatch, Command]:
         """A table of arguments, or just the value where the rule names one argument."""
         if isinstance(example, str) and len(value) == 1:
-            return Call(arguments=dict.fromkeys(value, example)), ()
+            return CallToMatch(arguments=dict.fromkeys(value, example)), ()
         if isinstance(example, str):
             raise ValueError(f"example {example!r} must be a table of arguments: write {{ name = value, … }}")
-        return Call(arguments=example), ()
+        return CallToMatch(arguments=example), ()
 
     def toml(self, value: Any) -> str:
         """A table."""
@@ -161,7 +162,7 @@ KINDS: dict[str, RuleKind] = {"words": WordsKind(), "args": ArgumentsKind()}
 """Key of a rule in a policy file, and field of `Conditions` → kind. A rule has one of them, or none."""
 
 
-class Conditions(BaseModel):
+class Conditions(Declared):
     """What a rule matches on: one field per kind."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -17,7 +17,7 @@ _SHAPE = '[[rule]] with tool = "Bash", words = ["git", "push"], decision = "ask"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class PolicyDocument:
     """What one policy file says."""
 
     rules: tuple[Rule, ...] = ()
@@ -25,7 +25,7 @@ class Document:
     """Tool → what to decide about calls that no rule of a trusted layer is about."""
 
 
-def read_user_file(path: Path) -> Document:
+def read_user_file(path: Path) -> PolicyDocument:
     """The user's rules; a file that is not there has none."""
     from toolgate.workspace.user_config import read_config
 
@@ -36,10 +36,10 @@ def read_user_file(path: Path) -> Document:
         raise PolicyError(
             f"{path}: cannot be read: {reason}. Make it a readable TOML file, or remove it to have no rules."
         ) from (error if isinstance(error, OSError) else None)
-    return Document() if text is None else parse_policy(text, str(path))
+    return PolicyDocument() if text is None else parse_policy(text, str(path))
 
 
-def parse_policy(text: str, name: str) -> Document:
+def parse_policy(text: str, name: str) -> PolicyDocument:
     """The rules of a policy text; `name` is how errors call it."""
     import tomllib
 
@@ -54,14 +54,14 @@ def parse_policy(text: str, name: str) -> Document:
     if not isinstance(entries, list):
         raise PolicyError(f"{name}: 'rule' must be an array of tables. Write {_SHAPE}.")
     rules = tuple(_rule(entry, f"{name}, rule {number}") for number, entry in enumerate(entries, start=1))
-    return Document(rules=rules, unmatched=checked_unmatched(document.get("unmatched", {}), name))
+    return PolicyDocument(rules=rules, unmatched=checked_unmatched(document.get("unmatched", {}), name))
 
 
 def _rule(entry: Any, where: str) -> Rule:
     if not isinstance(entry, dict):
         raise PolicyError(f"{where}: must be a table. Write {_SHAPE}.")
     try:
-        return Rule(**entry)
+        return Rule.model_validate(entry)
     except ValidationError as error:
         problems = "; ".join(_problem(item) for item in error.errors(include_url=False))
         raise PolicyError(f"{where}: {problems}.") from None

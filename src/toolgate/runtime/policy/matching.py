@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 
-class Call:
+class CallToMatch:
     """What rules look at: the arguments, and the paths that a path argument really leads to."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Call:
         return self._places[path]
 
 
-def fits(name: str, pattern: Any, value: Any, call: Call, *, every: bool) -> bool:
+def fits(name: str, pattern: Any, value: Any, call: CallToMatch, *, every: bool) -> bool:
     """Whether the value of an argument fits a pattern. Of several texts or paths, `every` one must fit, or any one."""
     if not isinstance(pattern, str):
         return _canonical(pattern) == _canonical(value)

@@ -93,7 +93,7 @@ def _candidates(
             yield from _of_host(tool_name, plan.resources[0], project)
         for words in plan.prefixes:
             line = " ".join(words)
-            rule = Rule(tool=tool_name, words=words, decision="allow", project=project)
+            rule = _allowing(tool_name, project, words=words)
             if len(words) == 1:
                 yield "command", f"'{line}' with any arguments", [rule]
             else:
@@ -102,12 +102,16 @@ def _candidates(
         return  # a word, a path or a project that no rule can be written about
 
 
+def _allowing(tool_name: str, project: str | None, **conditions: Any) -> Rule:
+    return Rule.model_validate({"tool": tool_name, "decision": "allow", "project": project, **conditions})
+
+
 def _of_host(tool_name: str, url: str, project: str | None) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
     """A rule about all pages of a host."""
     parts = urlsplit(url)
     if _WILD & set(parts.netloc) or not parts.netloc:
         return
-    rule = Rule(tool=tool_name, args={"url": f"{parts.scheme}://{parts.netloc}/*"}, decision="allow", project=project)
+    rule = _allowing(tool_name, project, args={"url": f"{parts.scheme}://{parts.netloc}/*"})
     yield "prefix", f"pages of {parts.netloc}", [rule]
 
 
@@ -119,7 +123,7 @@ def _of_paths(
         path = plan.reveals[0]
         if path.startswith("/"):  # rules are about paths of projects
             return
-        shows = Rule(tool=READER, args={"path": path}, decision="allow", project=project)
+        shows = _allowing(READER, project, args={"path": path})
         yield "file", f"reading {path}, also in commands", [shows]
     if not plan.reversible or len(plan.resources) != 1 or "path" not in arguments:
         return
@@ -127,7 +131,7 @@ def _of_paths(
     tools = WRITERS if tool_name in WRITERS else (tool_name,)
 
     def rules(pattern: str) -> list[Rule]:
-        return [Rule(tool=tool, args={"path": pattern}, decision="allow", project=project) for tool in tools]
+        return [_allowing(tool, project, args={"path": pattern}) for tool in tools]
 
     if path in ("", ".") or _WILD & set(path):
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from toolgate.runtime.policy.globs import PathGlob, is_path_name
-from toolgate.runtime.policy.matching import Call
+from toolgate.runtime.policy.matching import CallToMatch
 from toolgate.runtime.policy.rules import SHELL
 from toolgate.runtime.policy.verdict import PlacedRule, Verdict
 from toolgate.workspace.file_guard import PathRules
@@ -23,7 +23,7 @@ def path_rules(rules: Iterable[PlacedRule]) -> PathRules:
     return PathRules(denied=tuple(found["deny"]), shown=tuple(found["allow"]))
 
 
-def denials(rules: Iterable[PlacedRule], tool_name: str, call: Call) -> Iterator[Verdict]:
+def denials(rules: Iterable[PlacedRule], tool_name: str, call: CallToMatch) -> Iterator[Verdict]:
     """What rules that deny reading a path say about a call of another tool."""
     if tool_name in (READER, SHELL):  # its own rules have been asked; for commands the sandbox hides the files
         return

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from toolgate.runtime.policy.kinds import KINDS, SHELL, toml_text
 from toolgate.runtime.policy.rules import Rule
 
@@ -35,7 +33,7 @@ def allowing_rules(
     try:
         rules = [*_candidates(tool_name, arguments, plan), *_of_secrets(tool_name, plan)]
         trial = policy.with_rules(rules)
-    except (ValidationError, ValueError):
+    except ValueError:
         return None  # a word or path that no rule can be written about
     verdict = trial.decide(tool_name, arguments, plan, workspace=workspace, defaults=defaults or {})
     if verdict is None or verdict.decision != "allow":

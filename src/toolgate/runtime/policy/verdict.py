@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from toolgate.runtime.policy.kinds import Command, RuleKind
-from toolgate.runtime.policy.matching import Call
+from toolgate.runtime.policy.matching import CallToMatch
 from toolgate.runtime.policy.rules import SHELL, TYPES_INTO, Choice, Layer, Rule
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class PlacedRule:
         kind, value = rule.kind()
         return cls(rule=rule, layer=layer, number=number, kind=kind, value=value, program=kind.program(value))
 
-    def matches(self, call: Call, command: Command) -> bool:
+    def matches(self, call: CallToMatch, command: Command) -> bool:
         """Whether the rule is about a call, or one command of it."""
         return self.kind.matches(self.value, call, command, allows=self.rule.decision == "allow")
 

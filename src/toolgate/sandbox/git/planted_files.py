@@ -14,7 +14,7 @@ from toolgate.sandbox.git.write_intervals import WriteIntervals
 from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.workspace.oserrors import is_shortage
 
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 _TODO = re.compile(rb"^[ \t]*(?:x|exec)[ \t]", re.MULTILINE)
 _WORKTREE = re.compile(r"(?:.*/)?\.git(?:/modules/[^/]+)*/worktrees/[^/]+")
 
@@ -36,7 +36,7 @@ class PlantedFiles:
 
     def set_aside(self) -> tuple[list[str], bool]:
         """Return the paths that were moved, and whether all directories could be checked."""
-        repositories, pointers, complete = self._nested.look(_PATIENCE)
+        repositories, pointers, complete = self._nested.look(_TIMEOUT)
         moved = [path for path in pointers if self._points_away(path) and self._move(path)]
         for pointer in pointers:
             target = self._target(pointer)

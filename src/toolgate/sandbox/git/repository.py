@@ -65,6 +65,11 @@ class Repository:
         self._refresh()
         return self._pins
 
+    def named(self) -> tuple[str, ...]:
+        """Return the paths below the root that git's settings name. Repositories in the index are not among them."""
+        self._entries = list(self._read())
+        return tuple(pin.relative for pin in self._find_named())
+
     def entries(self) -> list[ConfigEntry]:
         """Return the settings of the repository and the user, with all included files."""
         self._refresh()
@@ -126,6 +131,11 @@ class Repository:
             return []
 
     def _find_pins(self) -> Iterator[Pin]:
+        yield from self._find_named()
+        for link in sorted(self.gitlinks()):
+            yield from self._below_gitlink(link)
+
+    def _find_named(self) -> Iterator[Pin]:
         for path in self._files:
             inside = self._inside(path)
             if inside and not inside.startswith(f"{GIT}/"):
@@ -134,8 +144,6 @@ class Repository:
             if names_program(entry):
                 yield from self._named(entry)
         yield from self._separate()
-        for link in sorted(self.gitlinks()):
-            yield from self._below_gitlink(link)
 
     def _named(self, entry: ConfigEntry) -> Iterator[Pin]:
         if entry.key.lower() in ("core.hookspath", "init.templatedir"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolgate.sandbox.root_directory import RootDirectory
 
 _GIT_PROGRAM = "/usr/bin/git"
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 
 class RepositoryWatch:
@@ -140,7 +140,7 @@ class RepositoryWatch:
                 "GIT_CONFIG_GLOBAL": "/dev/null",
                 "GIT_DIR": f"{self._root.path}/{GIT}",
             },
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT,
         )
         if done.exit_code:
             raise OSError(f"git update-index failed: {done.stderr[:200].decode(errors='replace')}")

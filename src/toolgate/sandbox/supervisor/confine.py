@@ -6,6 +6,7 @@ import sys
 from typing import Any, NoReturn
 
 from toolgate.sandbox.supervisor.kernel import (
+    PR_SET_DUMPABLE,
     PR_SET_PDEATHSIG,
     drop_privileges,
     prctl,
@@ -24,6 +25,8 @@ from toolgate.sandbox.supervisor.supervise import (
     wait_for,
 )
 
+DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Signals that Python ignores and programs do not."""
 TERM = {signal.SIGTERM}
 """Signals that are blocked while there is a child that cannot be ended yet."""
 
@@ -68,12 +71,25 @@ def in_namespaces(
         limit(name, value)
     seal_view(order["mounts"])
     drop_privileges()
-    command = os.fork()
-    if not command:
-        os.setsid()
-        run(order, program, environment)
+    command = start(order, program, environment)
     let_go()
     return first_of_namespace(command)
+
+
+def start(order: dict[str, Any], program: list[str], environment: dict[Any, Any]) -> int:
+    """Start the command and return its PID. Without a terminal, no copy of this process is made for it.
+
+    Then this process is restricted like the command, and the command must not look into it.
+    """
+    if order.get("terminal"):
+        command = os.fork()
+        if not command:
+            os.setsid()
+            run(order, program, environment)
+        return command
+    prctl(PR_SET_DUMPABLE, 0)
+    restrict(order)
+    return os.posix_spawn(program[0], program, environment, setsid=True, setsigdef=DEFAULT)
 
 
 def limit(name: str, value: str) -> None:
@@ -107,21 +123,26 @@ def beneath_us(
 def run(order: dict[str, Any], program: list[str], environment: dict[Any, Any]) -> NoReturn:
     """Become the command."""
     try:
-        os.chdir(order["directory"])
         if order.get("terminal"):
             take_terminal()
-        if order["grants"]:
-            network = order["network"]
-            sockets = network or order["mode"] == "namespaces"  # loopback in its own network namespace
-            restrict_files(order["grants"], network=network, sockets=sockets)
-        if "filter" in order:
-            install_filter(order["filter"])
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        restrict(order)
+        for number in DEFAULT:
             signal.signal(number, signal.SIG_DFL)
         os.execvpe(program[0], program, environment)
     except OSError as error:
         os.write(2, f"toolgate: the command cannot be started: {error}\n".encode())
     os._exit(FAILED)
+
+
+def restrict(order: dict[str, Any]) -> None:
+    """Give up what the command must not do."""
+    os.chdir(order["directory"])
+    if order["grants"]:
+        network = order["network"]
+        sockets = network or order["mode"] == "namespaces"  # loopback in its own network namespace
+        restrict_files(order["grants"], network=network, sockets=sockets)
+    if "filter" in order:
+        install_filter(order["filter"])
 
 
 def is_closed(fd: int) -> bool:

@@ -14,7 +14,7 @@ import struct
 from typing import Any, NoReturn
 
 from toolgate.sandbox.supervisor.confine import confine
-from toolgate.sandbox.supervisor.kernel import LIBC, PR_SET_DUMPABLE, prctl, write_file
+from toolgate.sandbox.supervisor.kernel import LIBC, PR_SET_DUMPABLE, prctl
 from toolgate.sandbox.supervisor.supervise import FAILED, die_with_parent
 
 SYS_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220}
@@ -66,8 +66,6 @@ def become_supervisor(fds: list[int]) -> NoReturn:
         for fd in (order_fd, waiting):
             os.close(fd)
         place_descriptors(rest, asked["descriptors"])
-        for group in asked["groups"]:
-            write_file(f"{group}/cgroup.procs", "0")
         confine(asked["order"], asked["info"], asked["parent"], asked["program"], asked["environment"])
     except OSError as error:
         os.write(2, f"toolgate: the sandbox cannot be set up: {error}\n".encode())

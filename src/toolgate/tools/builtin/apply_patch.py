@@ -65,6 +65,7 @@ class ApplyPatchTool(Tool[ApplyPatchParams]):
             access="write",
             resources=tuple(states),
             preconditions=tuple(Precondition(resource=path, state=state) for path, state in states.items()),
+            checks_preconditions=True,
             asks=bool(planned.unseen) and not params.dry_run,
             reversible=not planned.unseen and not any(isinstance(change, Removal) for change in planned.changes),
             reason=f"overwrites what this session has not read: {unseen}" if unseen else "",

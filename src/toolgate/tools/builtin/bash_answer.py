@@ -14,17 +14,16 @@ if TYPE_CHECKING:
 
 _CATEGORIES = {127: "command_not_found", 126: "execution_error"}
 _USAGE_CODES = frozenset({1, 2, 64, 129})
-_USAGE = re.compile(
-    r"^usage: |^Try '.+ --help'|: (?:unrecognized|invalid|unknown|illegal) option\b"
-    r"|: syntax error[ :]|: unexpected (?:EOF|end of file)|wanted at line \d+, delimited by end-of-file",
-    re.IGNORECASE | re.MULTILINE,
+_USAGE = (
+    r"(?im)^usage: |^Try '.+ --help'|: (?:unrecognized|invalid|unknown|illegal) option\b"
+    r"|: syntax error[ :]|: unexpected (?:EOF|end of file)|wanted at line \d+, delimited by end-of-file"
 )
 """How programs say that their words do not fit; an exit code of 2 alone means many other things."""
 OUTSIDE = "(outside the root)"
 """What `context.cwd` says where the shell's directory is not in the root: envelopes hold no path of the host."""
 _FINE = "Exit code 0."
 """What is said of a command that ended well, if there is nothing else to say; nobody needs to read it."""
-_NOT_FOUND = re.compile(r"^bash: line \d+: (\w+): command not found$", re.MULTILINE)
+_NOT_FOUND = r"(?m)^bash: line \d+: (\w+): command not found$"
 _NOT_TEXT = "Bytes that are not UTF-8 text are shown as \ufffd."
 
 
@@ -103,7 +102,7 @@ def _next_step(result: CommandResult, data: dict[str, Any]) -> str:
 
 def _agent_command_hint(result: CommandResult) -> str:
     """Say that a command of this runtime was taken for a program, because other commands stood beside it."""
-    if result.exit_code == 0 or not (missing := _NOT_FOUND.search(result.stderr)):
+    if result.exit_code == 0 or not (missing := re.search(_NOT_FOUND, result.stderr)):
         return ""
     from toolgate.agent_commands import COMMANDS
 
@@ -133,7 +132,7 @@ def category_of(response: ToolResponse) -> str | None:
     if data.get("timed_out"):
         return "timeout"
     code = data.get("exit_code", 0)
-    if code in _USAGE_CODES and "routed" not in data and _USAGE.search(data.get("stderr", "")[:4096]):
+    if code in _USAGE_CODES and "routed" not in data and re.search(_USAGE, data.get("stderr", "")[:4096]):
         return "invalid_usage"
     return _CATEGORIES.get(code)
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _FIRST_SCREEN = 5.0
 """Most seconds to wait for what a program in a terminal shows first."""
-_QUIET = 0.3
+QUIET = 0.3
+"""Seconds without output after which its first screen is complete."""
 
 
 async def run_job(native: Native, params: BashParams, context: ToolContext) -> ToolResponse:
@@ -42,7 +43,7 @@ async def run_job(native: Native, params: BashParams, context: ToolContext) -> T
     if not params.tty or result.job_id is None:
         return answered(result, params.timeout_ms)
     run = shell.jobs.run(result.job_id)
-    await console.wait(run.finished, timeout=_FIRST_SCREEN, quiet=_QUIET, speaks=True)
+    await console.wait(run.finished, timeout=_FIRST_SCREEN, quiet=QUIET, speaks=True)
     console.take_recent()
     response = answered(replace(result, stdout=console.screen.text()), params.timeout_ms)
     info = shell.jobs.get(result.job_id)

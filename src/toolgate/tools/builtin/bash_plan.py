@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import posixpath
 import stat
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolgate.errors import ToolError
 from toolgate.garbage import collection_postponed
@@ -32,8 +31,7 @@ _UNSET = frozenset({"CDPATH", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID
 """Variables that need not be shown where the session does not set them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
+class Steps(NamedTuple):
     """What `prepare` hands to `execute`."""
 
     scripts: Mapping[str, str]
@@ -166,23 +164,8 @@ def _described(
 
     workspace, command = context.require_workspace(), native.command
     state, cwd, changes = shell
-    reasons = list(analysed.dangers)
-    if params.access == "full":
-        reasons.append("full access: network, and more than the project")
-        reasons += [f"it may write '{place}'" for place in report.roots]
-    reasons += [f"it can read '{path}', which may hold secrets{context.guard.template_hint(path)}" for path in reveals]
-    reasons += [f"the sandbox does not enforce: {missing}" for missing in report.unconfined]
     elsewhere = _looked_up_elsewhere(changes, context)
-    reasons += [f"PATH finds programs in {place!r}, which an earlier command put there" for place in elsewhere]
-    how = (
-        " in a terminal"
-        if params.tty
-        else " in the background"
-        if params.background
-        else " (it goes on in the background)"
-        if native.keep
-        else ""
-    )
+    reasons = _reasons(analysed, params, context, report, reveals, elsewhere)
     once = _once(analysed, state)
     scripts = {path: read_script(workspace, path).digest for path in analysed.scripts}
     inputs = {path: read_script(workspace, path).digest for path in analysed.inputs}
@@ -199,7 +182,7 @@ def _described(
         once=once,
     )
     return Plan(
-        summary=f"Run{how}: {request_summary(command)}",
+        summary=f"Run{_how(params, native)}: {request_summary(command)}",
         detail=shown(inputs=inputs),
         access=params.access,
         resources=(".",),
@@ -215,6 +198,34 @@ def _described(
         once=once,
         payload=Steps(scripts=scripts, detail=shown()),
     )
+
+
+def _reasons(
+    analysed: CommandPlan,
+    params: BashParams,
+    context: ToolContext,
+    report: SandboxReport,
+    reveals: tuple[str, ...],
+    elsewhere: list[str],
+) -> list[str]:
+    """Why a person is asked."""
+    reasons = list(analysed.dangers)
+    if params.access == "full":
+        reasons.append("full access: network, and more than the project")
+        reasons += [f"it may write '{place}'" for place in report.roots]
+    reasons += [f"it can read '{path}', which may hold secrets{context.guard.template_hint(path)}" for path in reveals]
+    reasons += [f"the sandbox does not enforce: {missing}" for missing in report.unconfined]
+    reasons += [f"PATH finds programs in {place!r}, which an earlier command put there" for place in elsewhere]
+    return reasons
+
+
+def _how(params: BashParams, native: Native) -> str:
+    """How the command is run, unless the call waits for its end."""
+    if params.tty:
+        return " in a terminal"
+    if params.background:
+        return " in the background"
+    return " (it goes on in the background)" if native.keep else ""
 
 
 def _once(analysed: CommandPlan, state: ShellState) -> str:

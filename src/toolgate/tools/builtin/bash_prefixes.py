@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from toolgate.command.analysis.program import Program, Rule, program
+from toolgate.command.analysis.program import AskRule, Program, program
 
 if TYPE_CHECKING:
     from toolgate.command.analysis import CommandPlan
@@ -71,7 +71,7 @@ def _is_known(facts: Program, name: str, verb: str) -> bool:
     return not (rules or facts.reader or facts.build_files or facts.lists or facts.writes or facts.sends)
 
 
-def _is_for_other_verbs(rule: Rule, name: str, verb: str) -> bool:
+def _is_for_other_verbs(rule: AskRule, name: str, verb: str) -> bool:
     """Whether a reason to ask is about first words that no command with this one has."""
     only_verbs = rule.verbs and not (rule.options or rule.operands or rule.unknown)
     return name in _WITH_VERBS and bool(only_verbs) and verb not in rule.verbs

@@ -82,6 +82,7 @@ class FileEditTool(Tool[FileEditParams]):
             access="write",
             resources=(change.target.path,),
             preconditions=(Precondition(resource=change.target.path, state=change.before),),
+            checks_preconditions=True,
             reversible=planned.reversible,
             payload=planned,
         )

@@ -64,6 +64,7 @@ class NotebookEditTool(Tool[NotebookEditParams]):
             access="write",
             resources=(change.target.path,),
             preconditions=(Precondition(resource=change.target.path, state=change.before),),
+            checks_preconditions=True,
             asks=not planned.seen and not params.dry_run,
             reversible=planned.reversible,
             reason="" if planned.seen else "changes a notebook that this session has not read",

@@ -16,7 +16,6 @@ from toolgate.tools.search_text import ignored_note, named
 from toolgate.tools.secrets import allowed_secrets, reveals_plan
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
-from toolgate.workspace.file_guard import SECRET
 from toolgate.workspace.oserrors import quote
 
 SECONDS = 8.0
@@ -102,6 +101,8 @@ class GrepTool(Tool[GrepParams]):
                 f"Nothing was found within {SECONDS:g} seconds, and the search had not come to its end.",
                 "Narrow 'path', 'include' or 'file_type', or simplify the pattern.",
             )
+        from toolgate.workspace.file_guard import SECRET
+
         shown, total = _counts(params, outcome)
         truncated = params.offset + shown < total or outcome.clipped > 0 or not outcome.complete
         data: dict[str, Any] = {
@@ -176,10 +177,20 @@ def _text(asked: str, params: GrepParams, outcome: Any) -> str:
         )
     if outcome.fallback:
         parts.append(f"{outcome.fallback} A slower search in Python was used instead.")
-    if outcome.older_encoding:
+    if outcome.decoded:
+        encodings = ", ".join(sorted(set(outcome.decoded.values())))
+        parts.append(
+            f"Not UTF-8, and searched as what they probably are ({encodings}): {named(list(outcome.decoded))}."
+        )
+    elif outcome.older_encoding:
         parts.append(
             f"The file is not UTF-8 (probably {outcome.older_encoding}): only its ASCII characters are searched, "
             "so a pattern with others, or with '.' in their place, finds nothing; 'read_file' shows its text."
+        )
+    if outcome.not_decoded:
+        files = _count(outcome.not_decoded, "further file is", "further files are")
+        parts.append(
+            f"{files} not UTF-8 and not searched for this pattern: narrow 'path' or 'include', or use a command."
         )
     if params.multiline and not total and "." in params.pattern and "(?s" not in params.pattern:
         parts.append("Here '.' matches no line end; begin the pattern with '(?s)' if it should.")
@@ -197,6 +208,8 @@ def _text(asked: str, params: GrepParams, outcome: Any) -> str:
 
 
 def _skipped(outcome: Any) -> list[str]:
+    from toolgate.workspace.file_guard import SECRET
+
     binary = [path for path, reason in outcome.skipped if reason == "binary"]
     secret = [path for path, reason in outcome.skipped if reason == SECRET]
     others = [path for path, reason in outcome.skipped if reason not in ("binary", SECRET)]

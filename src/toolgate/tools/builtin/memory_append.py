@@ -11,7 +11,6 @@ from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
-from toolgate.workspace.secret_files import secret_text
 
 
 def require_memory(context: ToolContext) -> MemoryStore:
@@ -53,6 +52,8 @@ class MemoryAppendTool(Tool[MemoryAppendParams]):
 
 def _require_no_secret(content: str, context: ToolContext) -> None:
     """Refuse a note with a credential: every later session would read it."""
+    from toolgate.workspace.secret_files import secret_text
+
     own = mask(content, secrets_of(context.settings)) != content
     if found := "one of Toolgate's own keys" if own else secret_text(content):
         raise ToolError(

@@ -23,10 +23,12 @@ def is_asked_for(params: FileReadParams) -> bool:
 
 async def read_as_document(params: FileReadParams, context: ToolContext) -> ToolResponse | None:
     """The answer for a document; None if the file is none."""
-    from toolgate.documents.reading import Wanted, read_document
+    from toolgate.documents.reading import DocumentPart, read_document
 
     workspace = context.require_workspace()
-    wanted = Wanted(start_line=params.start_line, limit=params.limit, pages=params.pages, pictures=params.pictures)
+    wanted = DocumentPart(
+        start_line=params.start_line, limit=params.limit, pages=params.pages, pictures=params.pictures
+    )
     found = await in_thread(read_document, workspace, params.path, wanted)
     if found is None:
         if params.pages or params.pictures:

@@ -101,6 +101,7 @@ class TerminalTool(Tool[TerminalParams]):
             quiet=None if params.wait_for else QUIET,
             text=params.wait_for,
             already=not typed.sends,
+            reacts=typed.sends or bool(params.columns or params.rows),
         )
         return _answer(params, run, context, outcome)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -26,8 +25,7 @@ _SHORT = 4096
 _ONCE = "what a program does with its input depends on what it was given before"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
+class Input(NamedTuple):
     """Text and keys for a job."""
 
     codes: str

@@ -63,6 +63,7 @@ class FileWriteTool(Tool[FileWriteParams]):
             access="write",
             resources=(change.target.path,),
             preconditions=(Precondition(resource=change.target.path, state=change.before),),
+            checks_preconditions=not planned.unchanged,
             asks=not planned.seen and not params.dry_run,
             reversible=planned.reversible,
             reason="" if planned.seen else "overwrites a file that this session has not read",

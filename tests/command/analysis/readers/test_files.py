@@ -27,6 +27,28 @@ def test_a_copy_overwrites_what_is_at_its_target(command: str, reason: str) -> N
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
+        ("cp -rT src .", "it overwrites 'f', which exists"),
+        ("cp -a src/. .", "it overwrites 'f', which exists"),
+        ("rsync -a src/ .", "it overwrites 'f', which exists"),
+        ("rsync -a src .", ""),
+        ("cp -rnT src .", ""),
+        ("cp -r /tmp/src .", "it may overwrite files in 'src'"),
+        ("cp -r /tmp/other .", ""),
+        ("cp /tmp/src .", ""),
+    ],
+)
+def test_a_directory_that_is_copied_over_another_overwrites_its_files(command: str, reason: str) -> None:
+    assert dangers(command) == reason
+
+
+@pytest.mark.parametrize("command", ["cp list x; sh x", "mv list src/x; bash src/x", "ln list x && . ./x"])
+def test_what_was_copied_is_not_run_unseen(command: str) -> None:
+    assert "which it writes itself" in dangers(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
         ("mv f /tmp", "it moves 'f' out of the project"),
         ("mv f new", ""),
         ("mv nothere /tmp", ""),

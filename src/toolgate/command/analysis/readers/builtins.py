@@ -74,14 +74,23 @@ def _variable(scope: Scope, word: Word) -> None:
 
 
 def declarations(scope: Scope, words: Sequence[Word]) -> None:
-    """`export`, `declare` …: values are noted where they are read; here only code in a subscript and functions."""
+    """`export`, `declare` …: values, code in a subscript, and names that stand for another variable (`declare -n`).
+
+    Unquoted values were noted when the line was read.
+    """
     scope.found.evaluates = True
+    refers = words[0].text != "export" and any(re.match(r"-[a-zA-Z]*n", word.text) for word in words[1:])
+    noted = {(found.name, found.value) for found in scope.found.assignments}
     for word in words[1:]:
-        name = word.text.partition("=")[0]
+        name, equals, value = word.text.partition("=")
         if "[" in name and _HIDDEN.search(name):
             scope.found.unclear(f"'{words[0].text}' evaluates '{word.raw or word.text}'")
         elif not word.known and not name.isidentifier() and not word.raw.startswith(("-", name)):
             scope.found.unclear(f"'{words[0].text}' sets a variable that is only known when it runs")
+        elif equals and refers:
+            assign(scope, value, Word(UNRESOLVED, False), None)
+        elif equals and name.removesuffix("+").isidentifier() and (name.removesuffix("+"), value) not in noted:
+            assign(scope, name.removesuffix("+"), word._replace(text=value), words)
 
 
 def tests(scope: Scope, words: Sequence[Word]) -> None:

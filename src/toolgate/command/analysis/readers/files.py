@@ -17,6 +17,8 @@ _ZIP_TEST = re.compile(r"(?:-[a-zA-Z]*TT|--unzip-command)(?:=(.*))?", re.DOTALL)
 _TAR_VALUES = "bfgCFHIKLNTVX"
 """Letters of tar that have a value."""
 _ENDING = re.compile(r"\.\w+\Z")
+_MOST_MERGED = 50
+"""Directories that are compared with those that they are copied over."""
 _KEEPS = (
     *("-k", "-c", "-l", "-t", "-d", "-V"),
     *("--keep", "--stdout", "--to-stdout", "--list", "--test", "--decompress", "--uncompress"),
@@ -41,10 +43,10 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
     keeps = keeps and not (name == "mv" and has(words, "-f", "--force"))
     if name == "mv":
         _moves(scope, given, target, keeps=keeps)
-    if keeps:
-        return
+    recursive = name == "cp" and has(words, "-r", "-R", "-a", "--recursive", "--archive")
+    whole = has(words, "-T", "--no-target-directory")
     for source in given:
-        _replaces(scope, source, target)
+        _replaces(scope, source, target, recursive=recursive, contents=whole, keeps=keeps)
 
 
 def _from_one_word(scope: Scope, given: Sequence[Word]) -> None:
@@ -62,7 +64,7 @@ def rsync(scope: Scope, words: Sequence[Word]) -> None:
     if has(words, "-n", "--dry-run", "--ignore-existing", "--list-only"):
         return
     for source in given[:-1]:
-        _replaces(scope, source, given[-1])
+        _replaces(scope, source, given[-1], recursive=True, contents=source.text.endswith("/"))
 
 
 def permissions(scope: Scope, words: Sequence[Word]) -> None:
@@ -111,19 +113,26 @@ def may_be_inside(scope: Scope, source: Word) -> bool:
     return matches is None or any(scope.around.kind(path) != "absent" for path in matches)
 
 
-def _replaces(scope: Scope, source: Word, target: Word) -> None:
+def _replaces(
+    scope: Scope, source: Word, target: Word, *, recursive: bool = False, contents: bool = False, keeps: bool = False
+) -> None:
+    """Note what is written at the target. With `contents`, a directory becomes the target and is not put into it."""
     place = scope.place(target.text)
     if place.where is not Where.inside:
-        if place.where is Where.unknown:
+        if place.where is Where.unknown and not keeps:
             _may_overwrite(scope, target)
         return
     paths = scope.matches(target)
-    if paths is None:
+    if paths is None and not keeps:
         _may_overwrite(scope, target)
     for path in paths or ():
+        scope.written.add(path)
         if scope.around.kind(path) == "directory" or path in scope.made:
-            _into(scope, source, path)
-        elif scope.around.kind(path) == "file":
+            if contents and recursive and not keeps:
+                _merge(scope, source, path)
+            else:
+                _into(scope, source, path, recursive=recursive, keeps=keeps)
+        elif scope.around.kind(path) == "file" and not keeps:
             scope.found.danger(f"it overwrites '{path}', which exists")
 
 
@@ -132,12 +141,40 @@ def _may_overwrite(scope: Scope, target: Word) -> None:
     scope.found.danger(reason, sure=False)
 
 
-def _into(scope: Scope, source: Word, directory: str) -> None:
+def _into(scope: Scope, source: Word, directory: str, *, recursive: bool, keeps: bool) -> None:
     """Something is put into a directory; what a variable names is not known, and is no reason to ask."""
     for name in _names_of(scope, source):
         final = posixpath.normpath(f"{directory}/{name}")
+        scope.written.add(final)
+        if keeps:
+            continue
         if scope.around.kind(final) == "file":
             scope.found.danger(f"it overwrites '{final}', which exists")
+        elif recursive and scope.around.kind(final) == "directory":
+            inner = source.text if posixpath.basename(source.text.rstrip("/")) == name else f"{source.text}/{name}"
+            _merge(scope, source._replace(text=inner), final)
+
+
+def _merge(scope: Scope, source: Word, directory: str) -> None:
+    """Everything below one directory is put into another that exists: what has the same name is lost."""
+    waiting = [(path, directory) for path in scope.matches(source) or ()]
+    if not waiting and scope.around.entries(directory):
+        scope.found.danger(f"it may overwrite files in '{directory}'", sure=False)
+    for _ in range(_MOST_MERGED):
+        if not waiting:
+            return
+        above, below = waiting.pop()
+        names = scope.around.entries(above)
+        if names is None and scope.around.kind(above) == "directory":
+            break
+        for name in () if above == below else names or ():
+            final = posixpath.normpath(f"{below}/{name}")
+            scope.written.add(final)
+            if scope.around.kind(final) == "file":
+                scope.found.danger(f"it overwrites '{final}', which exists")
+            elif scope.around.kind(final) == "directory":
+                waiting.append((posixpath.normpath(f"{above}/{name}"), final))
+    scope.found.danger(f"it may overwrite files in '{directory}'", sure=False)
 
 
 def _names_of(scope: Scope, source: Word) -> list[str]:
@@ -160,7 +197,7 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
     if target is not None:
         given.append(target.text.rstrip("/") or "/")
     for text in given[-1:]:
-        scope.path(text)
+        scope.written.update(scope.path(text).paths)
     base = given[-1] if len(given) > 1 else "."
     symbolic = has(words, "-s", "--symbolic")
     for path in scope.place(base).paths:

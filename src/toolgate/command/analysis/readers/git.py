@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from toolgate.command.analysis.effects import apply_facts
-from toolgate.command.analysis.options import Options, operands
+from toolgate.command.analysis.options import Options, operands, option_values
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.program import UNKNOWN, program
 from toolgate.command.analysis.scope import Scope
@@ -26,6 +26,10 @@ _CONFIG_WRITES = Options.read(
     "--add --unset --unset-all --replace-all --remove-section --rename-section --edit -e".split()
 )
 _EARLIER_COMMIT = re.compile(r"(?:HEAD|@)?[~^]|(?:HEAD|@)@|origin/|[0-9a-f]{7,40}$|.*[~^]\d*$", re.DOTALL)
+_PATTERNS = frozenset({"--exclude", "--include", "--glob", "--branches", "--tags", "--remotes", "--word-diff-regex"})
+"""Options whose value is a pattern and no path."""
+_HELPER = re.compile(r"\w[\w-]*::")
+"""An address with the name of the program that talks to the server, such as `ext::sh -c …`."""
 
 
 def git(scope: Scope, words: Sequence[Word]) -> None:
@@ -78,6 +82,20 @@ def _risky_global(scope: Scope, name: str, value: str) -> None:
         scope.found.danger(f"'git {name} {value}' changes what git runs")
 
 
+def clone(scope: Scope, words: Sequence[Word]) -> None:
+    """`git clone -c name=value`: a setting of the new repository, which git obeys while it clones."""
+    for value in option_values(words, ("-c", "--config")):
+        _risky_global(scope, "-c", value.text)
+
+
+def bundle(scope: Scope, words: Sequence[Word]) -> None:
+    """`git bundle create file`: the file that it writes."""
+    given = operands(words)
+    if [word.text for word in given[:1]] == ["create"]:
+        for target in given[1:2]:
+            scope.write(target)
+
+
 def checkout(scope: Scope, words: Sequence[Word]) -> None:
     """`git checkout`: whether its operands are files, or a branch."""
     texts = [word.text for word in words[1:]]
@@ -98,7 +116,10 @@ def _exists(scope: Scope, text: str) -> bool:
 
 def reset(scope: Scope, words: Sequence[Word]) -> None:
     """`git reset commit`: whether the branch loses commits."""
-    if "--" not in [word.text for word in words] and any(_EARLIER_COMMIT.match(w.text) for w in operands(words)):
+    given = operands(words)
+    first = given[0].text if given else "HEAD"
+    elsewhere = first not in ("HEAD", "@") and not _exists(scope, first) and not first.startswith(UNRESOLVED)
+    if "--" not in [word.text for word in words] and (elsewhere or any(_EARLIER_COMMIT.match(w.text) for w in given)):
         scope.found.danger("it takes commits off the branch")
 
 
@@ -124,7 +145,17 @@ def _paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
     skip = False
     for word in rest:
         if skip or word.text.startswith("-"):
+            option, _, value = word.text.partition("=")
+            if not skip and option not in program("git").texts | _PATTERNS and _leads_out(value):
+                scope.path(value)
             skip = not skip and word.text in program("git").texts
             continue
-        if word.text.startswith(("/", "~")) or ".." in word.text.split("/"):
+        if _HELPER.match(word.text):
+            scope.found.unclear(f"'{word.text}' makes git run another program")
+        if _leads_out(word.text):
             scope.path(word.text)
+
+
+def _leads_out(text: str) -> bool:
+    """Whether a text may be a path outside the root."""
+    return text.startswith(("/", "~")) or ".." in text.split("/")

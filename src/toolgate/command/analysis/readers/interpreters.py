@@ -15,6 +15,7 @@ _DESTROYS = re.compile(
     r"|os\.kill|process\.kill|\bkillpg|Process\.kill|\bkill\b"
     r"|os\.system|subprocess|\bsystem\b|popen|\bexec[lv]p?e?\b|child_process|execSync|spawn|\bexec\b|shell_exec|passthru"
     r"|os\.rename|\brename\b|os\.replace|shutil\.move|renameSync|Open3|%x|\bqx\b|`|__import__|ctypes|pty\."
+    r"|os\.execute|\bimport\b[^\n;]*\bremove|\bfile\s+(?:delete|rename)\b|File::Copy|\bsyscall\b|open\W{1,4}\|"
 )
 _SQL_SHELL = re.compile(
     r"^\s*\.(?:sh|sy|ou|on|ex|im|sa|ba|cl|lo|re|op|tr)\w*\b|\b(?:edit|writefile|load_extension)\s*\("
@@ -29,6 +30,7 @@ _FILE_CLIENTS = frozenset({"sqlite3", "duckdb"})
 """Clients whose second operand is a statement."""
 _SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
 _EDITOR_COMMANDS = re.compile(r"-[a-zA-Z]*[csS]|-[a-zA-Z]+e|--cmd|--eval(=.*)?|-f|--funcall(=.*)?|--load(=.*)?|-l|\+.*")
+_IN_PLACE = re.compile(r"-[a-zA-Z]*i")
 _MOVES = re.compile(r"\+\+?(?:\d*[gGpP%]?|F|[/?][^\n]*)")
 """What a pager may be told without running or writing anything: to go to a line, to search, or to follow the file."""
 
@@ -159,6 +161,8 @@ def interpret(scope: Scope, words: Sequence[Word], known: Program) -> None:
     """Python, node, perl, ruby …: opaque code is searched, a script is noted, code from a pipe is asked about."""
     name = words[0].text
     options = known.code
+    if name in ("perl", "ruby") and any(_IN_PLACE.match(word.text) for word in words[1:]):
+        scope.edit(words[1:])
     if any(_is_option(word.text, option) for word in words[1:] for option in options):
         for word in words[1:]:
             _search(scope, name, word.text)
@@ -204,6 +208,12 @@ def _search(scope: Scope, name: str, code: str) -> None:
     match = _DESTROYS.search(code)
     if match:
         scope.found.unclear(f"the code that '{name}' runs mentions '{match.group().strip()}'")
+
+
+def statements(scope: Scope, words: Sequence[Word]) -> None:
+    """`python -m timeit`: its words are code."""
+    for word in words[1:]:
+        _search(scope, words[0].text, word.text)
 
 
 def sql(scope: Scope, words: Sequence[Word]) -> None:

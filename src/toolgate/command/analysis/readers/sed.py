@@ -44,6 +44,8 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
             )
         elif program is None or not harmless(program):
             scope.found.unclear("its 'sed' program may run commands or write files")
+    if edits_in_place(words):
+        scope.edit(words[1:])
 
 
 def _is_confined(words: Sequence[Word]) -> bool:

@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
+from toolgate.command.analysis.effects import LOCAL, SENDING_METHODS
 from toolgate.command.analysis.options import has, operands, option_values
 from toolgate.command.analysis.program import REASONS, program
 from toolgate.command.analysis.scope import STDIN_FILES, Scope
@@ -14,8 +15,7 @@ _CMAKE = {"remove": "rm", "remove_directory": "rm", "rename": "mv", "copy": "cp"
 _GDB_RUNS = re.compile(r"!|\||\b(?:shell|make|pipe|python|py|guile|call|compile|source|system)\b")
 _GDB_CODE = frozenset({"-ex", "-iex", "--ex", "--iex", "-eval-command", "--eval-command"})
 _PUBLISHING_SCRIPT = re.compile(r"(?:publish|deploy|upload)\b")
-_LOCAL = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?:[:/]|$)|:\d|:/")
-_SENDING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_LOCAL_PORT = re.compile(r":[\d/]")
 _BODY_ITEM = re.compile(r"[^:=@/?\s]+(?::?=(?!=)|@)")
 """`name=value`, `name:=json` and `name@file`; `name==value` and `Name:value` are not part of a request's body."""
 _FORGE_READS = frozenset("list view status diff checks checkout watch search download clone".split())
@@ -85,8 +85,8 @@ def http(scope: Scope, words: Sequence[Word]) -> None:
     method = given[0].upper() if given and given[0].isalpha() else ""
     address, items = given[bool(method) :][:1], given[bool(method) :][1:]
     piped = scope.stdin is not None and not has(words, "--ignore-stdin")
-    sends = method in _SENDING_METHODS or piped or any(map(_BODY_ITEM.match, items))
-    if sends and not (address and _LOCAL.match(address[0])):
+    sends = method in SENDING_METHODS or piped or any(map(_BODY_ITEM.match, items))
+    if sends and not any(LOCAL.match(text) or _LOCAL_PORT.match(text) for text in address):
         scope.found.danger(f"'{words[0].text}': it sends data to another machine")
 
 

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from toolgate.protocol.fast import maker, trusted
 from toolgate.protocol.record import Decision
+from toolgate.protocol.unvalidated import maker, trusted
 
 FIELDS = {"decision": "allow", "gate": "mode", "rule": "", "reason": "because"}
 

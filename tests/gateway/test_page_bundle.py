@@ -3,7 +3,7 @@
 import pytest
 
 from toolgate.gateway.assets import STATIC
-from toolgate.gateway.joined import NotJoined, joined
+from toolgate.gateway.page_bundle import NotBundled, bundle
 
 MODULES = {
     "main": """import * as words from "./words.js";
@@ -35,7 +35,7 @@ export function later() { return `later ${name} ${other}`; }
 
 
 def test_what_is_imported_comes_first_and_the_rest_is_loaded_later() -> None:
-    made = joined(MODULES, "main")
+    made = bundle(MODULES, "main")
     assert set(made) == {"main", "later", "other"}
     places = [made["main"].index(f"// {name}.js\n") for name in ("words", "greet", "effect", "main")]
     assert places == sorted(places)
@@ -45,7 +45,7 @@ def test_what_is_imported_comes_first_and_the_rest_is_loaded_later() -> None:
 
 
 def test_a_module_that_many_import_runs_once() -> None:
-    assert joined(MODULES, "main")["main"].count("// words.js\n") == 1
+    assert bundle(MODULES, "main")["main"].count("// words.js\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,15 @@ def test_a_module_that_many_import_runs_once() -> None:
     ],
 )
 def test_a_form_that_is_not_joined_is_named(line: str) -> None:
-    with pytest.raises(NotJoined, match=r"main\.js: "):
-        joined({"main": f"{line}\n"}, "main")
+    with pytest.raises(NotBundled, match=r"main\.js: "):
+        bundle({"main": f"{line}\n"}, "main")
 
 
 def test_modules_that_import_each_other_are_named() -> None:
-    with pytest.raises(NotJoined, match="main > a > main"):
-        joined({"main": 'import "./a.js";\n', "a": 'import "./main.js";\n'}, "main")
+    with pytest.raises(NotBundled, match="main > a > main"):
+        bundle({"main": 'import "./a.js";\n', "a": 'import "./main.js";\n'}, "main")
 
 
 def test_all_modules_of_the_page_can_be_joined() -> None:
     modules = {path.stem: path.read_text() for path in STATIC.glob("*.js")}
-    assert joined(modules, "main")["main"].endswith("$main };\n")
+    assert bundle(modules, "main")["main"].endswith("$main };\n")

@@ -16,11 +16,11 @@ _OTHER = re.compile(r"^(?:import (?!\()|export (?!(?:(?:async )?function|class|c
 """Forms that are not joined."""
 
 
-class NotJoined(ValueError):
+class NotBundled(ValueError):
     """A module has a form that cannot be joined."""
 
 
-def joined(modules: Mapping[str, str], entry: str) -> dict[str, str]:
+def bundle(modules: Mapping[str, str], entry: str) -> dict[str, str]:
     """Return the scripts by name: the entry with all that it imports, and the modules that it does not import.
 
     `modules` are the texts by name, without the suffix.
@@ -32,7 +32,7 @@ def joined(modules: Mapping[str, str], entry: str) -> dict[str, str]:
     return {entry: "".join(blocks), **later}
 
 
-def joined_page(page: str, entry: str) -> str:
+def bundled_page(page: str, entry: str) -> str:
     """Return the HTML that loads the joined script in place of the modules."""
     return page.replace(f'src="static/{entry}.js"', f'src="static/joined/{entry}.js"')
 
@@ -40,7 +40,7 @@ def joined_page(page: str, entry: str) -> str:
 def _order(modules: Mapping[str, str], name: str, waiting: list[str], done: set[str]) -> Iterator[str]:
     """Yield a module after everything that it imports, each once; `waiting` are those that import it."""
     if name in waiting:
-        raise NotJoined(f"modules import each other: {' > '.join([*waiting, name])}")
+        raise NotBundled(f"modules import each other: {' > '.join([*waiting, name])}")
     for _, other in _IMPORT.findall(modules[name]):
         if other not in done:
             yield from _order(modules, other, [*waiting, name], done)
@@ -51,7 +51,7 @@ def _order(modules: Mapping[str, str], name: str, waiting: list[str], done: set[
 def _block(name: str, text: str) -> str:
     """Return a module as a block that sets `$name` to its exports."""
     if other := _OTHER.search(_IMPORT.sub("", text)):
-        raise NotJoined(f"{name}.js: {other[0]}")
+        raise NotBundled(f"{name}.js: {other[0]}")
     body = _IMPORT.sub(lambda found: _taken(found[1], found[2]), text)
     exports = ", ".join(found[2] for found in _EXPORT.finditer(text))
     return f"// {name}.js\nlet ${name};\n{{\n{_EXPORT.sub('', body)}\n${name} = {{ {exports} }};\n}}\n"

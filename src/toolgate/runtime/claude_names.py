@@ -1,0 +1,71 @@
+"""What Claude Code calls our tools, so that hooks that were written for it guard the same calls here."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from toolgate.errors import ToolError
+
+_NAMES: dict[str, tuple[str, ...]] = {
+    "read_file": ("Read",),
+    "write_file": ("Write",),
+    "edit_file": ("Edit", "MultiEdit"),
+    "apply_patch": ("Edit", "MultiEdit", "Write"),
+    "edit_notebook": ("NotebookEdit",),
+    "glob": ("Glob",),
+    "grep": ("Grep",),
+    "ls": ("LS",),
+    "task": ("Task", "Agent"),
+    "todo": ("TodoWrite",),
+    "skill": ("Skill",),
+    "ask_user": ("AskUserQuestion",),
+    "web_fetch": ("WebFetch",),
+    "web_search": ("WebSearch",),
+}
+_FILES = {
+    "read_file": "file_path",
+    "write_file": "file_path",
+    "edit_file": "file_path",
+    "edit_notebook": "notebook_path",
+}
+"""Tools about one file, and what Claude Code calls their `path`."""
+
+
+def claude_name(matcher: str, name: str) -> str:
+    """The name in Claude Code by which a matcher means a tool; empty if it does not mean it by such a name."""
+    return next((theirs for theirs in _NAMES.get(name, ()) if re.fullmatch(matcher, theirs)), "")
+
+
+def claude_inputs(name: str, arguments: Any, root: str) -> list[Any]:
+    """The arguments as a hook for Claude Code looks at them: with the absolute path, once for every file of a patch."""
+    if not isinstance(arguments, dict):
+        return [arguments]
+    if name == "apply_patch":
+        found = [{**arguments, "file_path": os.path.join(root, path)} for path in _patched(arguments)]
+        return found or [arguments]
+    key, path = _FILES.get(name), arguments.get("path")
+    return [{**arguments, key: os.path.join(root, path)} if key and isinstance(path, str) else arguments]
+
+
+def own_arguments(name: str, changed: dict[str, Any], shown: Any) -> dict[str, Any]:
+    """Arguments that such a hook has changed, as our tool takes them."""
+    key = "file_path" if name == "apply_patch" else _FILES.get(name, "")
+    if key not in changed or not isinstance(shown, dict) or key not in shown:
+        return changed
+    rest = {word: value for word, value in changed.items() if word != key}
+    return rest if changed[key] == shown[key] or name == "apply_patch" else {**rest, "path": changed[key]}
+
+
+def _patched(arguments: dict[str, Any]) -> list[str]:
+    """Every path that a patch names; none if it is no patch, which the tool says."""
+    from toolgate.workspace.patch import parse_patch
+
+    try:
+        sections = parse_patch(str(arguments.get("patch", "")))
+    except ToolError:
+        return []
+    directory = str(arguments.get("directory", "."))
+    paths = [path for section in sections for path in (section.path, section.move_to) if path]
+    return [os.path.normpath(os.path.join(directory, path)) for path in dict.fromkeys(paths)]
