@@ -1,6 +1,10 @@
 """`Terminal`: real programs that ask, and what a person is asked before they get an answer."""
 
+import json
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +16,11 @@ from tests.support.toolbox import Toolbox
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
+from toolgate.tools.builtin import bash_job, terminal
 
 PATIENCE = 30_000
+NODE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+"""Where commands are looked for, with the Node that the tests' requirements install."""
 
 
 @pytest.fixture
@@ -52,6 +59,68 @@ async def test_the_python_console_is_a_conversation(box: Toolbox) -> None:
     assert "42" in screen
     assert (ended.data["running"], ended.data["exit_code"]) == (False, 0)
     assert box.approver.requests == []
+
+
+async def test_the_node_console_is_a_conversation(box: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", NODE)
+    job = await start(box, "node", "> ")
+    await say(box, job, "const x = 6\n", "undefined\n> ")
+    screen = await say(box, job, "x * 7\n", "42\n> ")
+
+    assert "42" in screen
+    assert box.approver.requests == []
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="there is no sqlite3 on this machine")
+async def test_the_sqlite_console_is_a_conversation(box: Toolbox) -> None:
+    job = await start(box, "sqlite3 shop.db", "sqlite> ")
+    await say(box, job, "create table t (n); insert into t values (40);\n", "sqlite> ")
+    screen = await say(box, job, "select n + 2 from t;\n", "42\n")
+    await box("Terminal", job=job, text=".quit\n", wait_for="never", timeout_ms=PATIENCE)
+
+    assert "42" in screen
+    assert (box.root / "shop.db").stat().st_size > 0
+
+
+async def test_npm_init_asks_its_questions(box: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", NODE)
+    job = await start(box, "npm init", "package name: ")
+    await say(box, job, "my-app\n", "version: ")
+    await say(box, job, "2.0.0\n", "description: ")
+    for question in ("entry point: ", "test command: ", "git repository: ", "keywords: ", "author: ", "license: "):
+        await say(box, job, "\n", question)
+    while "Is this OK?" not in (await box("Terminal", job=job)).data["screen"]:
+        await box("Terminal", job=job, text="\n")  # newer versions ask for the type as well
+    ended = await box("Terminal", job=job, text="\n", wait_for="never", timeout_ms=PATIENCE)
+
+    assert (ended.data["running"], ended.data["exit_code"]) == (False, 0)
+    package = json.loads((box.root / "package.json").read_text())
+    assert (package["name"], package["version"]) == ("my-app", "2.0.0")
+    assert box.approver.requests == []
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "shown"),
+    [
+        ("bash --norc --noprofile", "sleep 0.1; echo o''k\n", "ok"),
+        ("python3 -q", "import time; time.sleep(0.1); 6 * 7\n", "42"),
+        ("read -p 'name? ' x; echo hi $x; read y", "Bob\n", "hi Bob"),
+        ("cat", "abc\n", "abc\nabc"),
+    ],
+)
+async def test_a_program_that_waits_for_input_is_answered_at_once(
+    box: Toolbox, monkeypatch: pytest.MonkeyPatch, command: str, text: str, shown: str
+) -> None:
+    hour = 3600.0
+    for module in (terminal, bash_job):
+        monkeypatch.setattr(module, "QUIET", hour)
+    monkeypatch.setattr(bash_job, "_FIRST_SCREEN", hour)
+    job = await start(box, command)
+    typed = await box("Terminal", job=job, text=text, timeout_ms=600_000)
+    looked = await box("Terminal", job=job, timeout_ms=600_000)
+
+    assert shown in typed.data["screen"]
+    assert (typed.text, looked.text) == (f"{job} is running.", f"{job} is running.")
 
 
 async def test_the_first_answer_of_a_terminal_is_its_screen(box: Toolbox) -> None:
@@ -142,7 +211,7 @@ async def test_a_full_screen_program_is_shown_as_a_person_sees_it(box: Toolbox) 
     )
     job = await start(box, "./menu || python3 menu.py", "plum")
     first = await box("Terminal", job=job)
-    moved = await say(box, job, "", "pear", keys=["Down"])
+    moved = await say(box, job, "", "> pear", keys=["Down"])  # "pear" alone is there before
     done = await say(box, job, "", "chosen", keys=["Enter"])
 
     assert first.data["screen"].splitlines() == ["> apple", "  pear", "  plum"]
@@ -266,6 +335,22 @@ async def test_in_plan_mode_only_jobs_that_cannot_change_anything_get_input(box:
 
     assert denied.error is not None
     assert (looked.status, allowed.status) == ("success", "success")
+
+
+async def test_what_a_program_draws_after_a_resize_is_shown(box: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "QUIET", 3600.0)
+    (box.root / "app.py").write_text(
+        "import os, signal, time\n"
+        "def draw(*_):\n"
+        "    time.sleep(0.05)\n"
+        "    print('columns:', os.get_terminal_size().columns)\n"
+        "signal.signal(signal.SIGWINCH, draw)\n"
+        "input('ready')\n"
+    )
+    job = await start(box, "python3 app.py", "ready")
+    resized = await box("Terminal", job=job, columns=50, timeout_ms=600_000)
+
+    assert "columns: 50" in resized.data["screen"]
 
 
 async def test_the_screen_can_be_resized(box: Toolbox) -> None:
