@@ -27,9 +27,23 @@ T = TypeVar("T")
 
 NOBODY = 65534
 
+PROJECT = Path(__file__).parents[2]
+
+
+def closed_directory(path: Path) -> Path | None:
+    """The first directory on the way to a path, or the path itself, that not every user may enter."""
+    return next((one for one in (*reversed(path.parents), path) if not one.stat().st_mode & stat.S_IXOTH), None)
+
+
+_CLOSED = closed_directory(PROJECT) if os.geteuid() == 0 else None
+_ONLY_ROOT = (
+    f"the tests run as root in a project that other users cannot enter ({_CLOSED}); "
+    "run 'chmod o+x' on that directory, clone the project elsewhere, or run the tests as another user"
+)
+
 UIDS = [
     pytest.param(0, id="root", marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs root: run the tests as root")),
-    pytest.param(NOBODY, id="nobody"),
+    pytest.param(NOBODY, id="nobody", marks=pytest.mark.skipif(_CLOSED is not None, reason=_ONLY_ROOT)),
 ]
 """Every case runs as root, who may do everything, and as somebody who may not."""
 
@@ -71,8 +85,7 @@ def public_directory(prefix: str = "toolgate-") -> Iterator[Path]:
 
 def _is_public(place: Path) -> bool:
     """Whether everybody may go there and make something."""
-    way = all(folder.stat().st_mode & stat.S_IXOTH for folder in (place, *place.parents))
-    return way and os.access(place, os.W_OK)
+    return closed_directory(place) is None and os.access(place, os.W_OK)
 
 
 def run_as(uid: int, function: Callable[[], T]) -> T:
@@ -88,6 +101,7 @@ def acting_as(uid: int) -> Iterator[None]:
     """Be that user for a while, if this is root; whatever is imported meanwhile was imported before."""
     mine = os.geteuid()
     if mine == 0 and uid != 0:
+        _skip_if_closed(uid)
         everything_imported()
         os.seteuid(uid)
     try:
@@ -96,12 +110,19 @@ def acting_as(uid: int) -> Iterator[None]:
         os.seteuid(mine)
 
 
+def _skip_if_closed(uid: int) -> None:
+    """Another user cannot read the texts and start the programs of a project that they cannot enter."""
+    if uid != 0 and _CLOSED is not None:
+        pytest.skip(_ONLY_ROOT)
+
+
 _LONGEST = 300
 """Seconds after which a copy of this process ends, also if nobody waits for it any more."""
 
 
 def run_apart(uid: int, function: Callable[[], T]) -> T:
     """The same in a copy of this process in any case: its limits, its memory and its children are its own."""
+    _skip_if_closed(uid)
     everything_imported()
     reading, writing = os.pipe()
     with warnings.catch_warnings():
