@@ -69,10 +69,10 @@ async def test_a_follower_that_ends_while_it_begins_to_listen_leaves_no_connecti
 async def test_a_follower_does_not_wait_forever_for_a_silent_server(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.2)
     async with proxied(postgres_url) as (proxy, way):
         db = Database(way)
         await db.migrate()
+        monkeypatch.setattr(module, "PATIENCE", 0.2)
         proxy.swallow()
         with pytest.raises(StoreError, match="no answer"):
             await db.driver.listen()
