@@ -1,14 +1,17 @@
 """The rooms' walls that neither import-linter nor ruff's banned-api can see: builtins and methods of pathlib."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "toolgate"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "toolgate"
 NOT_THE_PROJECT = {
     SOURCE / "cli" / "errors.py",  # replaces a closed standard stream with /dev/null
     SOURCE / "transcript.py",  # reads and writes the file that a test names
@@ -102,6 +105,43 @@ def _opening(code: str) -> list[str]:
             )
         )
     ]
+
+
+LABELS = ("Lives here: ", "May touch: ", "Start reading: ")
+NAMED = re.compile(r"`((?:\w+/)*\w+(?:\.py|/))`")
+"""A module or a directory in a docstring."""
+
+
+def _docstrings() -> Iterator[tuple[Path, str]]:
+    """Every package with its docstring."""
+    for path in sorted(SOURCE.rglob("__init__.py")):
+        yield path.parent, ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+@pytest.mark.parametrize("room", sorted(path.parent.name for path in SOURCE.glob("*/__init__.py")))
+def test_a_room_says_what_lives_there_what_it_may_touch_and_where_to_start_reading(room: str) -> None:
+    lines = dict(_docstrings())[SOURCE / room].splitlines()
+    assert [label for label in LABELS if not any(line.startswith(label) for line in lines)] == []
+
+
+def test_the_modules_that_a_package_names_exist() -> None:
+    gone = [
+        f"{package.relative_to(SOURCE)}: {name}"
+        for package, text in _docstrings()
+        for name in NAMED.findall(text)
+        if not any((place / name).exists() for place in (package, SOURCE))
+    ]
+
+    assert gone == []
+
+
+def test_contributing_has_the_order_of_the_import_contract() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    order = re.sub(r"\s+", " ", text[text.index("    cli > ") : text.index("Only `workspace/`")])
+
+    assert order.strip().replace(", ", " | ").split(" > ") == [re.sub(r"[()]", "", layer) for layer in contract]
 
 
 def test_only_the_workspace_opens_files() -> None:

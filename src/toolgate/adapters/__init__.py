@@ -1,5 +1,6 @@
-"""Adapters to other people's formats: MCP (client and server), the tool formats of providers, and agent frameworks.
+"""Adapters to other people's formats: MCP (client and server), ACP, providers' tool formats, and agent frameworks.
 
-This room may use the packages of those formats, and it starts MCP servers; each package is imported on first use.
-Start reading in `openai_chat.py` (a format), `mcp_server/server.py` or `mcp_client/servers.py`.
+Lives here: one module per format or framework, and one package per protocol; each imports its package on first use.
+May touch: standard input and output, sockets, and the programs of MCP servers, which `sandbox/` and `process/` start.
+Start reading: `openai_chat.py` (a format), `mcp_server/server.py` or `mcp_client/servers.py`.
 """

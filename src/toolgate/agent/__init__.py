@@ -1,6 +1,8 @@
 """The agent: the loop, its events, the prompt, sub-agents and compaction.
 
-It calls models and tools, and stores everything through `sessions`. Start reading at `loop.AgentLoop`.
+Lives here: everything between a message of a person and the end of its turn.
+May touch: models, tools through their toolset, and sessions through `SessionStore`; nothing of them directly.
+Start reading: `loop.py` (`AgentLoop`), then `turn.py` (one turn).
 """
 
 from toolgate.agent.definition import AgentDefinition, Agents, builtin_agents

@@ -1,7 +1,8 @@
 """The command line. Each command is a module or a package of this room and is imported only when it runs.
 
-This room may use the terminal and read settings; everything else it does through the rooms below.
-Start reading in `main` here, then in the module of a command: `call.py` is a short one.
+Lives here: the commands, what they print, and exit codes.
+May touch: the terminal, standard streams and settings; everything else through the rooms below.
+Start reading: `main` here, then the module of a command: `call.py` is a short one.
 """
 
 import importlib

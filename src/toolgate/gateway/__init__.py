@@ -1,7 +1,8 @@
 """The gateway: serves sessions over WebSocket RPC and HTTP, with the web page in `static/`.
 
-This room may use sockets and nothing else; it runs turns through the `TurnRunner` port.
-Start reading in `app.py` (the routes), then `connection.py` and `methods.py` (requests) and `watcher.py` (frames).
+Lives here: routes, sign-in, the methods of the wire, and the frames that clients are sent.
+May touch: sockets, and its own page in this package; files through `workspace/`, turns through the `TurnRunner` port.
+Start reading: `app.py` (the routes), then `connection.py` and `methods.py` (requests) and `watcher.py` (frames).
 """
 
 from __future__ import annotations

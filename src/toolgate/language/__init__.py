@@ -1,5 +1,6 @@
 """Language: the texts for people in their language. English is the key; each other language is one table.
 
-Text for models, logs and wire messages stay English and never come here. This room reads its own tables and the
-variables that name a language, and nothing else. Start reading in `translate.py`.
+Lives here: the tables, and the choice of a language. Text for models, logs and wire messages stays English.
+May touch: its own tables, and the environment variables that name a language.
+Start reading: `translate.py`.
 """

@@ -1,7 +1,8 @@
 """Model clients: OpenAI-compatible servers, Anthropic, and `OfflineModel`, which needs no model.
 
-This room may open HTTP connections, through the providers' SDKs; each SDK is imported on first use.
-Start reading in `base.py` (what a client is), then `selection.py` (which client) and `sdk.py` (how a client streams).
+Lives here: what a client is, which one is used, how it streams, and what its errors mean.
+May touch: HTTP connections; a provider's SDK is imported only where it is needed.
+Start reading: `base.py` (what a client is), then `selection.py` (which client) and `sdk.py` (how a client streams).
 """
 
 from typing import TYPE_CHECKING, Any

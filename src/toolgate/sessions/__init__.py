@@ -1,4 +1,9 @@
-"""Sessions: their log, their messages, who may write to them, and what is remembered across them."""
+"""Sessions: their log, their messages, who may write to them, and what is remembered across them.
+
+Lives here: the tables, units of work on them, leases, transcripts, approvals, and the SQLite and PostgreSQL drivers.
+May touch: the database, and the file of a SQLite database; files of a project only through `workspace/`.
+Start reading: `store.py` (`SessionStore`), then `manager.py` (in a database) and `event_log.py` (writing events).
+"""
 
 from toolgate.errors import (
     ChoiceNotOffered,

@@ -1,9 +1,8 @@
 """Settings: one model per area, read from environment variables and the user's config file.
 
 Lives here: every setting, its default and its check. The values of a choice are in `protocol/choices.py`.
-May touch: the environment, and the config file through `userfiles.py`. Only `compose.py` and the CLI read settings;
-everything else is handed a `Settings`.
-Start reading: `whole.py` (`Settings`), then `local.py` (areas of one agent) and `served.py` (areas of a server).
+May touch: the environment, and the config file through `userfiles.py`. Rooms below `compose.py` get a `Settings`.
+Start reading: `settings.py` (`Settings`), then `local.py` (areas of one agent) and `served.py` (areas of a server).
 """
 
 from toolgate.settings.local import (

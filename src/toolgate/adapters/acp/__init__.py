@@ -1,7 +1,8 @@
 """Toolgate's agent for editors that speak ACP, the Agent Client Protocol (Zed, JetBrains, Neovim).
 
-It may use the `acp` package, which is imported on first use, and standard input and output.
-Start reading in `agent.py` (the requests of an editor), then `updates.py` (what the editor is shown).
+Lives here: the requests of an editor, and turns and approvals as the updates that an editor shows.
+May touch: the `acp` package, which is imported on first use, and standard input and output.
+Start reading: `agent.py` (the requests), then `updates.py` (what the editor is shown).
 """
 
 from typing import TYPE_CHECKING, Any

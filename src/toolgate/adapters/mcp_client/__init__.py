@@ -1,7 +1,8 @@
 """The MCP client: registers the tools of other people's servers, behind the same gates as every other tool.
 
-It may start server programs through `process/` and open HTTP connections.
-Start reading in `servers.py` (all servers), then `connection.py` (one server) and `tool.py` (one tool).
+Lives here: configuration, connections, approved definitions, and a server's results as responses.
+May touch: server programs, through `sandbox/` and `process/`, and HTTP connections.
+Start reading: `servers.py` (all servers), then `connection.py` (one server) and `tool.py` (one tool).
 """
 
 from toolgate.adapters.mcp_client.approvals import ApprovedDefinitions

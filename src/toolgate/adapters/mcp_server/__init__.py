@@ -1,7 +1,8 @@
 """Toolgate as an MCP server: the tools of one mode, behind the same gates, for an existing agent.
 
-It may use the `mcp` package, which is imported on first use, and standard input and output or a socket.
-Start reading in `server.py` (the requests), then `clients.py` (state per client) and `calls.py` (one call).
+Lives here: the requests of a client, the state per client, approvals through the client, and both transports.
+May touch: the `mcp` package, which is imported on first use, and standard input and output or a socket.
+Start reading: `server.py` (the requests), then `clients.py` (state per client) and `calls.py` (one call).
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,5 +1,6 @@
 """`toolgate sh`: a person uses the agent's shell, through the same gates as a model.
 
-It may use the terminal and call tools through a toolset.
-Start reading in `command.py`, then `calls.py` and `screen.py`.
+Lives here: reading lines, the commands with a colon, and showing what a command prints.
+May touch: the terminal; it calls tools through a toolset.
+Start reading: `command.py`, then `calls.py` and `screen.py`.
 """

@@ -1,11 +1,9 @@
 """The supervisor for machines without bubblewrap: one script for a bare Python, joined from small modules.
 
-It runs as `python -I -S`, imports only the standard library, and is the parent of the command. So the host process
-neither runs Python code between fork and exec nor adopts orphans.
-
-A session starts one as a fork server (`serve.py`), which forks before every command. The script is compiled once, and
-imports as little as it can: `typing`, `json` and `enum` (which `signal` needs for its names) take longer than
-everything that it does.
+Lives here: namespaces, mounts, Landlock and seccomp, for the parent process of a command. It runs as `python -I -S` and
+imports as little as it can: `typing`, `json` and `enum` take longer than everything that it does.
+May touch: processes and the kernel. The runtime itself neither runs Python between fork and exec nor adopts orphans.
+Start reading: `main.py`, then `confine.py` (one command) and `serve.py` (the fork server, which a session starts once).
 """
 
 import marshal

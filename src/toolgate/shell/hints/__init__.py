@@ -1,7 +1,9 @@
 """Hints that say when the sandbox caused a failure, and which access would have worked.
 
-A command that fails for another reason gets no hint. A phrase that also occurs in the command line is ignored, because
-the command may only have printed it.
+Lives here: one module per cause. A command that fails for another reason gets no hint; a phrase that also occurs in the
+command line is ignored, because the command may only have printed it.
+May touch: nothing; it reads how a command ended.
+Start reading: `hint` here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The built-in tools: one file a tool, its model-facing text in a `.md` beside it, each class loaded when asked for."""
+"""The built-in tools. Each class is loaded when it is asked for.
+
+Lives here: one module per tool and, beside it, a `.md` file with the text that the model reads.
+May touch: what the context hands in (`workspace/`, `shell/`, ports); nothing else.
+Start reading: `current_time.py`, the smallest, then `read_file.py`.
+"""
 
 import importlib
 import json
