@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings
 import toolgate
 from toolgate import ToolContext
 from toolgate.errors import ConfigError
+from toolgate.protocol.choices import LAYERS, PROVIDERS, TRUNCATIONS
 from toolgate.settings import (
     AREAS,
     READ,
@@ -71,6 +72,20 @@ def test_defaults_do_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("TOOLGATE_POLICY_FILE", "/nowhere.toml")
 
     assert Settings.defaults() == plain
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("TOOLGATE_SHELL_SANDBOX", LAYERS),
+        ("TOOLGATE_MODEL_PROVIDER", PROVIDERS),
+        ("TOOL_OUTPUT_DIRECTION", TRUNCATIONS),
+    ],
+)
+def test_every_value_of_a_choice_is_documented(name: str, table: dict[str, object]) -> None:
+    row = next(line for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith(f"| `{name}`"))
+
+    assert [value for value in table if f"`{value}`" not in row] == []
 
 
 @pytest.mark.parametrize(

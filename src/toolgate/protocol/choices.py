@@ -99,13 +99,15 @@ class Truncation(NamedTuple):
     kept: str
     """The part that is kept, in words: "Output of grep truncated to its …"."""
     cut: str
-    """Function `(text, limits)` that returns what is kept, within the limits. Where it leaves something out before the
-    end, it says so in a line that begins with `toolgate.runtime.preview.ELISION`."""
+    """Function `(text, limits)` that returns what is kept, within the limits."""
+    marked: bool = True
+    """Whether a line that begins with `toolgate.runtime.preview.ELISION` says where something was left out before the
+    end. If the limits are too small for such lines, `tail` is used instead."""
 
 
 TRUNCATIONS: dict[str, Truncation] = {
-    "head": Truncation(kept="beginning", cut="toolgate.runtime.preview:head"),
-    "tail": Truncation(kept="end", cut="toolgate.runtime.preview:tail"),
+    "head": Truncation(kept="beginning", cut="toolgate.runtime.preview:head", marked=False),
+    "tail": Truncation(kept="end", cut="toolgate.runtime.preview:tail", marked=False),
     "head_tail": Truncation(kept="beginning and end", cut="toolgate.runtime.preview:head_tail"),
 }
 """Value of `TOOL_OUTPUT_DIRECTION` and of a tool's `keep` → truncation."""

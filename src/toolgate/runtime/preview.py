@@ -13,8 +13,6 @@ from toolgate.protocol.choices import TRUNCATIONS, load
 
 ELISION = "[… "
 """How a line begins that stands for others."""
-_WITHOUT_MARKERS = ("head", "tail")
-"""Directions whose previews hold nothing but a part of the text."""
 _WORDS = (
     "error",
     "exception",
@@ -76,7 +74,7 @@ def count_bytes(text: str, start: int = 0, end: int | None = None) -> int:
 
 def cut(text: str, direction: str, limits: Limits) -> tuple[str, str]:
     """The direction in which the text was cut, and the preview: limits too small for markers keep the end."""
-    if direction not in _WITHOUT_MARKERS and (limits.lines < 5 or limits.bytes < 10 * _MARKER):
+    if TRUNCATIONS[direction].marked and (limits.lines < 5 or limits.bytes < 10 * _MARKER):
         direction = "tail"
     function: Callable[[str, Limits], str] = load(TRUNCATIONS[direction].cut)
     return direction, function(text, limits)
@@ -84,7 +82,7 @@ def cut(text: str, direction: str, limits: Limits) -> tuple[str, str]:
 
 def first_hidden(direction: str, shown: str, output: str) -> tuple[int, int]:
     """Line and character of the output, counted from 1, at which a reader goes on."""
-    start = shown if direction in _WITHOUT_MARKERS else shown.partition(f"\n{ELISION}")[0]
+    start = shown.partition(f"\n{ELISION}")[0] if TRUNCATIONS[direction].marked else shown
     if direction == "tail" or not output.startswith(start):
         return 1, 1
     if output.startswith(("\n", "\r\n"), len(start)):

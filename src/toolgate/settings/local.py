@@ -54,7 +54,7 @@ class ToolOutputSettings(Area):
     max_bytes: int = Field(default=51_200, ge=1, le=16_777_216)
     """Bytes of output (UTF-8) that the model reads at the most."""
     direction: Direction | None = None
-    """Which end is kept: `head`, `tail` or `head_tail`; unset, the tool decides."""
+    """Which part of a long output is kept, one of `TRUNCATIONS`; unset, the tool decides."""
     dir: str = "tool-output"
     """Directory for whole outputs, relative to the root."""
     retention_days: int = Field(default=7, ge=1, le=3650)
@@ -115,7 +115,7 @@ class ShellSettings(Area):
     model_config = area("TOOLGATE_SHELL_")
 
     sandbox: Sandbox = "auto"
-    """What confines commands: `auto` (the best there is), `bwrap`, `landlock`, or `off`."""
+    """What confines commands: one of `LAYERS`, or `auto`, the best there is."""
     bwrap: str | None = None
     """The `bwrap` to run, an absolute path. Unset: the system's own, else the one from the wheel."""
     ripgrep: str | None = None
@@ -173,7 +173,7 @@ class ModelSettings(Area):
     model_config = area("TOOLGATE_MODEL_")
 
     provider: ProviderName = "offline"
-    """Whose protocol is spoken; `offline` needs no network and no key."""
+    """Whose protocol is spoken, one of `PROVIDERS`; `offline` needs no network and no key."""
     name: str | None = Field(default=None, min_length=1)
     """The model's name at the provider."""
     base_url: str | None = Field(default=None, pattern=r"^https?://")

@@ -82,7 +82,7 @@ class Tool(ABC, Generic[P]):
     needs: tuple[str, ...] = ()
     """The ports of the context without which the tool is left out."""
     keep: str = "head"
-    """Which end of an over-long output is kept: `head`, `tail` or `head_tail`."""
+    """Which part of an output that is too long is kept: `head`, `tail` or another row of `TRUNCATIONS`."""
     keep_data: tuple[str, ...] = ()
     """The short members of `data` that stay when an over-long output is cut."""
 

@@ -1,6 +1,7 @@
 """Policies through the pipeline: deny wins, projects cannot allow, errors stop the start."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from toolgate import (
     Workspace,
 )
 from toolgate.protocol.codes import ErrorCode
+from toolgate.runtime.policy.rules import Rule
 from toolgate.settings import Settings
 
 
@@ -214,3 +216,11 @@ async def test_explain_names_the_rule(project: Project) -> None:
         "rule": 'user rule 1: deny Bash ["rm"]',
         "reason": "a rule of the user policy",
     }
+
+
+def test_every_key_of_a_rule_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "policy.md").read_text(encoding="utf-8")
+    keys = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    documented = set(re.findall(r"`(\w+)`", " ".join(keys)))
+
+    assert set(Rule.model_fields) - documented == set()

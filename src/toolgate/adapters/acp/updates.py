@@ -24,16 +24,14 @@ from toolgate.adapters.acp.content import as_content, picture_blocks, shown
 from toolgate.agent.events import AgentEvent, TextChunk, ToolCallInfo, ToolOutput, ToolResultInfo
 from toolgate.protocol.calls import ToolDenied, ToolResult
 from toolgate.protocol.content import ImageContent
+from toolgate.runtime.policy.builtin import WRITERS
 from toolgate.sessions import Message
 from toolgate.text.visible import visible
 
 KINDS: dict[str, ToolKind] = {
     "read_file": "read",
     "ls": "read",
-    "write_file": "edit",
-    "edit_file": "edit",
-    "apply_patch": "edit",
-    "edit_notebook": "edit",
+    **dict.fromkeys(WRITERS, "edit"),
     "glob": "search",
     "grep": "search",
     "memory_search": "search",

@@ -11,8 +11,6 @@ from toolgate.protocol.approval import Approval, ApprovalRequest
 if TYPE_CHECKING:
     from pathlib import Path
 
-CONFINED = frozenset({"Bash", "Terminal", "write_file", "edit_file", "apply_patch", "edit_notebook"})
-"""Tools that the sandbox or the workspace confines in every call without full access."""
 _DENIED = "nobody can be asked here"
 _PLAN = "nobody can accept a plan here; give the whole plan as your answer and end"
 
@@ -54,7 +52,10 @@ def is_full(request: ApprovalRequest) -> bool:
 
 def is_confined(request: ApprovalRequest) -> bool:
     """Whether the sandbox or the workspace confines the call."""
-    return request.tool_name in CONFINED and not is_full(request)
+    from toolgate.runtime.policy.builtin import WRITERS
+    from toolgate.runtime.policy.rules import SHELL, TYPES_INTO
+
+    return request.tool_name in (SHELL, TYPES_INTO, *WRITERS) and not is_full(request)
 
 
 def print_error(line: str, rules: str = "") -> None:

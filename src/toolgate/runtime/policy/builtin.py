@@ -4,8 +4,14 @@ import functools
 
 from toolgate.runtime.policy.rules import SHELL, Rule
 
-WRITERS = ("write_file", "edit_file", "apply_patch", "edit_notebook")
-"""The tools that write files; a rule about edits is a rule about each of them."""
+_SIMPLE_WRITERS = ("write_file", "edit_file")
+WRITERS = (*_SIMPLE_WRITERS, "apply_patch", "edit_notebook")
+"""The tools that write files. Everything that depends on this reads it here."""
+
+
+def stands_for(tool: str) -> tuple[str, ...]:
+    """The tools whose rules that ask or deny apply to this tool, too, because it does the same to files."""
+    return _SIMPLE_WRITERS if tool in WRITERS and tool not in _SIMPLE_WRITERS else ()
 
 
 @functools.cache

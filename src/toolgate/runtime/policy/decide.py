@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolgate.runtime.policy import memory, reading
-from toolgate.runtime.policy.builtin import builtin_rules
+from toolgate.runtime.policy.builtin import builtin_rules, stands_for
 from toolgate.runtime.policy.documents import checked_document, merge, merge_program
 from toolgate.runtime.policy.load import PROJECT_FILE, PolicyDocument, parse_policy, read_user_file
 from toolgate.runtime.policy.matching import CallToMatch
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _NO_DEFAULTS: Mapping[str, Any] = {}
-_DOES_THE_WORK_OF = {"apply_patch": ("write_file", "edit_file"), "edit_notebook": ("write_file", "edit_file")}
-"""Tools about which the rules of other tools that ask or deny are, too."""
 
 
 class Policy:
@@ -157,7 +155,7 @@ class Policy:
 
     def concerns(self, tool_name: str) -> bool:
         """Whether `decide` may have anything to say about calls of this tool that have no plan."""
-        others = _DOES_THE_WORK_OF.get(tool_name, ())
+        others = stands_for(tool_name)
         known = any(name in self._rules for name in (*_names(tool_name), *others))
         known = known or any(name in self._unmatched for name in _names(tool_name))
         return known or bool(self._remembered) or bool(self.path_rules.denied)
@@ -283,7 +281,7 @@ class Policy:
                 placed.matches(call, command) for command in commands_of(tool_name, plan)
             ):
                 yield placed.verdict()
-        for other in _DOES_THE_WORK_OF.get(tool_name, ()):
+        for other in stands_for(tool_name):
             for placed in self._rules.get(other, ()):
                 if placed.rule.decision != "allow" and placed.matches(call, ()):
                     yield placed.verdict()

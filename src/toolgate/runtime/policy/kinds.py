@@ -19,9 +19,9 @@ from toolgate.runtime.policy.globs import is_path_name
 from toolgate.runtime.policy.matching import CallToMatch, fits
 
 SHELL = "Bash"
+"""The tool whose calls are commands."""
 TYPES_INTO = "Terminal"
 """The tool whose calls are judged by the rules about `SHELL`, too: text for a running command may run commands."""
-"""The tool whose calls are commands."""
 Command = tuple[str, ...]
 """The words of a simple command; empty for a call that is not a command."""
 Example = str | dict[str, Any]
