@@ -87,13 +87,13 @@ class Player:
         except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate()
-        most = memory.ended() if memory is not None else 0.0
+        peak = memory.ended() if memory is not None else 0.0
         self.cpu = _children_cpu() - before
         log = self._http("/_log")
         assert process.returncode == 0, output.decode()[-500:]
         assert len(log) == rounds + 1, f"{len(log)} requests: {output.decode()[-500:]}"
         assert log[-1]["ran"] >= 2 * rounds, "every command ran: its words are in the call and in the output"
-        return began, log, most
+        return began, log, peak
 
     def _http(self, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -106,7 +106,7 @@ class _Memory:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._most = 0
+        self._peak = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
@@ -114,13 +114,13 @@ class _Memory:
     def ended(self) -> float:
         self._stop.set()
         self._thread.join()
-        return self._most / 2**20
+        return self._peak / 2**20
 
     def _watch(self) -> None:
         before: dict[int, int] = {}
         while not self._stop.wait(0.1):
             now = self._tree()
-            self._most = max(self._most, sum(size for pid, size in now.items() if pid in before))
+            self._peak = max(self._peak, sum(size for pid, size in now.items() if pid in before))
             before = now
 
     def _tree(self) -> dict[int, int]:
@@ -161,8 +161,8 @@ async def measure(player: Player, case: str) -> Sample:
         player.start_cpu = player.cpu
         return Sample(value=(log[0]["read"] - began) * 1e3, extra={"tokens": tokens, "cpu ms": player.cpu})
     if case == "memory (MB)":
-        _, _, most = player.play(ROUNDS, watched=True)
-        return Sample(value=most, extra={"MB": most})
+        _, _, peak = player.play(ROUNDS, watched=True)
+        return Sample(value=peak, extra={"MB": peak})
     _, log, _ = player.play(ROUNDS)
     gaps = [(after["read"] - before["sent"]) * 1e3 for before, after in itertools.pairwise(log)]
     return Sample(value=statistics.median(gaps), extra={"cpu ms": (player.cpu - player.start_cpu) / ROUNDS})

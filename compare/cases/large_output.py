@@ -32,12 +32,12 @@ class _Watch:
     """The most memory that all processes of a contender took together."""
 
     def __init__(self, arena: Arena) -> None:
-        self._arena, self.most, self._stop = arena, 0, threading.Event()
+        self._arena, self.peak, self._stop = arena, 0, threading.Event()
         self._thread = threading.Thread(target=self._look)
 
     def _look(self) -> None:
         while not self._stop.wait(0.05):
-            self.most = max(self.most, sum(_resident(pid) for pid in self._arena.processes()))
+            self.peak = max(self.peak, sum(_resident(pid) for pid in self._arena.processes()))
 
     def __enter__(self) -> _Watch:
         self._thread.start()
@@ -70,7 +70,7 @@ def count(arena: Arena) -> Outcome:
                 detail.append("the process died")
         detail.append(f"{time.monotonic() - begin:.0f} s")
         unfinished = not (arena.root / "printed.txt").exists()
-    grown = round(max(watch.most - before, 0) / 1e6, 1)
+    grown = round(max(watch.peak - before, 0) / 1e6, 1)
     return Outcome(bad=grown, unfinished=unfinished, detail=tuple(detail))
 
 

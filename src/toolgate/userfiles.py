@@ -15,7 +15,7 @@ from toolgate.errors import ConfigError
 from toolgate.system import O_BINARY, O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK
 
 VARIABLE = "TOOLGATE_CONFIG_FILE"
-_LARGEST = 1 << 20
+_MAX_BYTES = 1 << 20
 _HEADER = r"\s*\[\s*(?P<name>[^\[\]]+?)\s*\]\s*(?:#.*)?"
 _KEY = r"\s*(?P<name>(?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
 
@@ -219,21 +219,21 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
         raise ConfigError([f"{path}: is not TOML: {error}. A setting is {example}"]) from None
 
 
-def read_named_file(path: Path, most: int) -> bytes:
+def read_named_file(path: Path, limit: int) -> bytes:
     """Return a regular file that a person has named. Raises `OSError`, or `ValueError` if it is larger."""
-    return _read_bytes(path, most)[0]
+    return _read_bytes(path, limit)[0]
 
 
 def _read(path: Path) -> tuple[str, int]:
     """Return the text of a regular UTF-8 file, and its mode."""
-    content, mode = _read_bytes(path, _LARGEST)
+    content, mode = _read_bytes(path, _MAX_BYTES)
     try:
         return content.decode(), mode
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8 (byte {error.start})") from None
 
 
-def _read_bytes(path: Path, most: int) -> tuple[bytes, int]:
+def _read_bytes(path: Path, limit: int) -> tuple[bytes, int]:
     descriptor = os.open(path, os.O_RDONLY | O_BINARY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     try:
         mode = os.fstat(descriptor).st_mode
@@ -242,11 +242,11 @@ def _read_bytes(path: Path, most: int) -> tuple[bytes, int]:
         if not stat.S_ISREG(mode):
             raise ValueError("it is not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(most + 1)
+            content = file.read(limit + 1)
     finally:
         os.close(descriptor)
-    if len(content) > most:
-        raise ValueError(f"it is larger than {most} bytes")
+    if len(content) > limit:
+        raise ValueError(f"it is larger than {limit} bytes")
     return content, mode
 
 

@@ -3,7 +3,7 @@
 import json
 
 from toolgate.diagnostics.problems import (
-    MOST_PROBLEMS,
+    MAX_PROBLEMS,
     Problem,
     new_problems,
     read_lines,
@@ -68,7 +68,7 @@ def test_only_what_is_new_is_kept_although_lines_have_moved() -> None:
 def test_a_flood_of_problems_and_long_messages_are_bounded() -> None:
     output = "".join(f"a.py:{number}:1: {'m' * 1000}\n" for number in range(5_000))
     found = read_lines("c", output, "a.py")
-    assert len(found) == MOST_PROBLEMS
+    assert len(found) == MAX_PROBLEMS
     assert len(found[0].message) <= 301
 
 

@@ -62,14 +62,14 @@ async def _children(machines: Cluster, parent: Turn) -> list[Turn]:
     return [turns[0] for turns in found]
 
 
-def _most(spans: list[str]) -> int:
+def _peak(spans: list[str]) -> int:
     """How many sub-agents were at work at the same time, at the most. One that is repeated counts once."""
     running: Counter[str] = Counter()
-    most = 0
+    peak = 0
     for line in spans:
         running[line[1:].partition("@")[0]] += 1 if line[0] == "+" else -1
-        most = max(most, sum(count > 0 for count in running.values()))
-    return most
+        peak = max(peak, sum(count > 0 for count in running.values()))
+    return peak
 
 
 def _begun(machines: Cluster) -> list[str]:
@@ -95,9 +95,9 @@ async def test_a_fan_out_is_spread_over_the_workers_and_no_turn_has_more_than_it
     assert ended.status == "done"
     assert [f"Child c{n}." in answer for n, answer in enumerate(await _answers(family, turn))] == [True] * 10
     assert places.keys() == {str(process.popen.pid) for process in workers}
-    assert _most(spans) == AT_ONCE
+    assert _peak(spans) == AT_ONCE
     for process in workers:
-        assert _most([line for line in spans if line.endswith(f"@{process.popen.pid}")]) <= 6
+        assert _peak([line for line in spans if line.endswith(f"@{process.popen.pid}")]) <= 6
 
 
 async def test_a_worker_that_resumes_a_turn_counts_the_sub_agents_that_a_lost_worker_has_started(
@@ -172,7 +172,7 @@ async def test_a_user_has_no_more_sub_agents_at_once_than_the_cap_and_others_do_
     assert first.status == "done"
     assert left, "the modest one had to wait for the greedy one's"
     assert [turn.status for turn in ended] == ["done", "done"]
-    assert _most(theirs) == 3
+    assert _peak(theirs) == 3
     assert len({line.partition("@")[2] for line in theirs}) == 2, "all of them on one worker"
     assert sorted(_begun(family)) == sorted([*(f"g{place}{n}" for place in range(2) for n in range(5)), "m"])
 

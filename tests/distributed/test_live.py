@@ -2,18 +2,18 @@
 
 import pytest
 
-from toolgate.sessions.live_output import MOST, OutputBuffer, OutputChunk
+from toolgate.sessions.live_output import MAX_CHARACTERS, OutputBuffer, OutputChunk
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 
 def test_a_buffer_keeps_the_newest_and_counts_the_rest() -> None:
     buffer = OutputBuffer()
-    buffer.add("a", "stdout", "x" * MOST)
+    buffer.add("a", "stdout", "x" * MAX_CHARACTERS)
     buffer.add("a", "stdout", "y" * 10)
     buffer.add("a", "stderr", "z" * 5)
     assert buffer.take() == [
-        OutputChunk("a", "stdout", "x" * (MOST - 15) + "y" * 10, 15),
+        OutputChunk("a", "stdout", "x" * (MAX_CHARACTERS - 15) + "y" * 10, 15),
         OutputChunk("a", "stderr", "z" * 5),
     ]
     assert buffer.take() == []

@@ -16,7 +16,7 @@ from tests.distributed.cluster import OPTIONS, Cluster, Process, cluster, until
 from tests.distributed.faults import restart
 from tests.distributed.gateways import Client, client, gateway, port_of
 from toolgate.sessions.live import read_live
-from toolgate.sessions.live_output import MOST, OutputChunk, OutputWriter
+from toolgate.sessions.live_output import MAX_CHARACTERS, OutputChunk, OutputWriter
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
@@ -99,15 +99,15 @@ async def test_it_is_seen_at_another_gateway_before_the_command_ends_in_order_an
 async def test_a_flood_is_bounded_and_what_is_left_out_is_counted(machines: Cluster) -> None:
     async with stage(machines) as here:
         await here.begin(bash("echo begin; sleep 0.5; yes 0123456789 | head -c 50000000; sleep 1"), "done")
-        most = 0
+        peak = 0
         while not here.watcher.ends:
-            most = max(most, await here.stored())
+            peak = max(peak, await here.stored())
             await asyncio.sleep(0.02)
         pieces = [f["data"] for f in here.watcher.frames if f["type"] == "tool_output"]
-        assert 0 < most <= 10 * MOST
-        assert max(len(piece["text"]) for piece in pieces) <= MOST
+        assert 0 < peak <= 10 * MAX_CHARACTERS
+        assert max(len(piece["text"]) for piece in pieces) <= MAX_CHARACTERS
         assert sum(len(piece["text"]) for piece in pieces) < 8_000_000
-        assert sum(piece["dropped"] for piece in pieces) > MOST
+        assert sum(piece["dropped"] for piece in pieces) > MAX_CHARACTERS
         assert "exit_code" in here.results()[0]["data"]
         assert await here.stored() == 0
 
@@ -172,10 +172,12 @@ async def test_a_turn_keeps_little_in_the_table(machines: Cluster) -> None:
     assert lease is not None
     printer = OutputWriter(lease, "turn")
     for _ in range(20):
-        noted = await machines.db.write(lambda tx: printer.write(tx, [OutputChunk("call0", "stdout", "x" * MOST)]))
+        noted = await machines.db.write(
+            lambda tx: printer.write(tx, [OutputChunk("call0", "stdout", "x" * MAX_CHARACTERS)])
+        )
         printer.note(noted)
     row = await machines.db.read(lambda tx: tx.row("SELECT COUNT(*), SUM(LENGTH(content)) FROM live_output"))
-    assert row == (8, 8 * MOST)
+    assert row == (8, 8 * MAX_CHARACTERS)
 
 
 async def test_a_database_that_crashes_loses_live_output_and_nothing_else(own_url: str, tmp_path: Path) -> None:

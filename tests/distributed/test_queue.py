@@ -17,7 +17,7 @@ from toolgate.distributed.limits import LimitReached
 from toolgate.distributed.options import ClusterOptions
 from toolgate.distributed.reaper import Reaper
 from toolgate.distributed.runner import DurableRunner
-from toolgate.distributed.turn_executor import MOST_ATTEMPTS
+from toolgate.distributed.turn_executor import MAX_ATTEMPTS
 from toolgate.errors import RequestRepeated, SessionBusy
 from toolgate.protocol.approval import Approval
 from toolgate.sessions import SessionManager, transcript
@@ -281,7 +281,7 @@ async def test_a_turn_over_which_too_many_workers_were_lost_is_ended(running: Cl
     turn = await running.begin(session, [["risky", {"key": "poison"}]], "Not reached.")
     await until(lambda: _is(running, turn.id, "parked"), what="parking", logs=running.logs)
     lost = "UPDATE turns SET attempt = ?2 WHERE id = ?1"
-    await running.db.write(lambda tx: tx.run(lost, turn.id, MOST_ATTEMPTS + 1))
+    await running.db.write(lambda tx: tx.run(lost, turn.id, MAX_ATTEMPTS + 1))
     [question] = await _pending(running, session)
     await running.sessions.decide(question.id, Approval(allowed=True))
     ended = await running.ended(turn.id)

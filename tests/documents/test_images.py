@@ -49,7 +49,7 @@ def test_a_large_picture_is_scaled(tmp_path: Path, kind: str, mode: str) -> None
         image, note = read_image(Stop(), fd, "big")
     assert (image.width, image.height) == (1568, 784)
     assert note == "It is shown as 1568 × 784 pixels."
-    assert len(image.data) <= images.MOST_BYTES
+    assert len(image.data) <= images.MAX_BYTES
     with Image.open(io.BytesIO(image.data)) as again:
         assert again.size == (1568, 784)
         assert f"image/{(again.format or '').lower()}" == image.media_type
@@ -109,7 +109,7 @@ def test_a_picture_that_breaks_off_is_broken(tmp_path: Path, cut: int) -> None:
 
 def test_a_picture_that_is_too_many_bytes_is_not_read(tmp_path: Path) -> None:
     path = write(tmp_path / "x.png", png())
-    os.truncate(path, images.LARGEST_FILE + 1)
+    os.truncate(path, images.MAX_FILE + 1)
     with opened(path) as fd, pytest.raises(ToolError, match="pictures are read up to"):
         read_image(Stop(), fd, "x.png")
 

@@ -14,7 +14,7 @@ from toolgate.documents.job import Frames, decode
 from toolgate.process import bare_python
 from toolgate.workspace import Stop, Stopped
 
-TASK = {"task": "image", "pixels": 10**9, "side": 1568, "most": 10**7, "bytes": 1}
+TASK = {"task": "image", "pixels": 10**9, "side": 1568, "max_bytes": 10**7, "bytes": 1}
 
 
 def test_frames_are_taken_as_soon_as_they_are_complete() -> None:

@@ -92,7 +92,7 @@ def test_a_page_that_unpacks_without_end_is_ended_within_its_limits(tmp_path: Pa
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = write(tmp_path / "big.pdf", pdf("a"))
-    os.truncate(path, module.LARGEST_FILE + 1)
+    os.truncate(path, module.MAX_FILE + 1)
     with opened(path) as fd, pytest.raises(ToolError, match="PDF files are read up to"):
         read_pdf(Stop(), fd, "big.pdf", "", pictures=False)
 

@@ -94,20 +94,20 @@ async def test_what_takes_too_long_ends(start: Path) -> None:
 
 
 async def test_no_more_run_at_the_same_time_than_was_said(start: Path) -> None:
-    running, most = 0, 0
+    running, peak = 0, 0
 
     @tool(modes=["coding"])
     async def busy() -> None:
         """Be busy."""
-        nonlocal running, most
+        nonlocal running, peak
         running += 1
-        most = max(most, running)
+        peak = max(peak, running)
         await asyncio.sleep(0.05)
         running -= 1
 
     one = task(start, call=[{"tool": "busy"}], check=[{"file": "a.txt"}])
     report = await Evaluation([one], tools=[busy], repeat=5, parallel=2).run()
-    assert (report.passed, most) == (True, 2)
+    assert (report.passed, peak) == (True, 2)
 
 
 @pytest.mark.parametrize("wrong", [{"repeat": 0}, {"parallel": -1}, {"repeat": True}, {"repeat": "2"}])

@@ -103,7 +103,7 @@ async def test_the_next_message_does_not_wait_for_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolgate.agent.unstored._FIRST_WAIT", 600.0)
-    monkeypatch.setattr("toolgate.agent.unstored._LONGEST_WAIT", 600.0)
+    monkeypatch.setattr("toolgate.agent.unstored._MAX_WAIT", 600.0)
     model = Held()
     async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
         session = await client.session()

@@ -46,8 +46,8 @@ class Stage:
     async def running_sessions(self) -> list[str]:
         return self.in_the_log
 
-    def turns(self, most: int) -> LocalTurns:
-        return LocalTurns(cast(Any, self), LiveTextRelay(), _track, most, lambda _event: None, self.running_sessions)
+    def turns(self, limit: int) -> LocalTurns:
+        return LocalTurns(cast(Any, self), LiveTextRelay(), _track, limit, lambda _event: None, self.running_sessions)
 
 
 @contextlib.contextmanager
@@ -58,7 +58,7 @@ def _track(_session_id: str) -> Iterator[Callable[[], int]]:
 @pytest.mark.parametrize("following", ["same", "other"])
 async def test_who_heard_the_end_of_a_turn_may_begin_the_next_at_once(following: str) -> None:
     stage = Stage()
-    turns = stage.turns(most=1)
+    turns = stage.turns(limit=1)
     await turns.submit("same", "one", request_id="1")
     await asyncio.sleep(0)
     second = asyncio.create_task(turns.submit(following, "two", request_id="2"))
@@ -73,7 +73,7 @@ async def test_who_heard_the_end_of_a_turn_may_begin_the_next_at_once(following:
 
 async def test_a_turn_that_runs_is_not_waited_for() -> None:
     stage = Stage()
-    turns = stage.turns(most=1)
+    turns = stage.turns(limit=1)
     await turns.submit("a", "one", request_id="1")
     await asyncio.sleep(0)
     stage.in_the_log = ["a"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from toolgate.process.hook_command import LARGEST_OUTPUT, run_hook
+from toolgate.process.hook_command import MAX_OUTPUT, run_hook
 
 
 async def test_input_output_and_exit_code(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ async def test_input_that_nobody_reads_is_fine(tmp_path: Path) -> None:
 async def test_too_much_output_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="more than"):
         await run_hook(
-            f"head -c {2 * LARGEST_OUTPUT} /dev/zero; sleep 60",
+            f"head -c {2 * MAX_OUTPUT} /dev/zero; sleep 60",
             b"",
             timeout=20,
             directory=str(tmp_path),

@@ -87,7 +87,7 @@ async def test_an_unread_file_that_undo_can_bring_back_is_overwritten(tmp_path: 
 
 
 async def test_what_the_journal_cannot_keep_still_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_entries, "LARGEST_REVERSIBLE", 3)
+    monkeypatch.setattr(journal_entries, "MAX_REVERSIBLE", 3)
     (tmp_path / "a.txt").write_text("mine\n")
     tools = tools_of(context_of(tmp_path, ACCEPT))
     edit = {"path": "a.txt", "old_string": "mine", "new_string": "new"}

@@ -11,12 +11,12 @@ class Watched(ProbeTool):
     """Knows how many of its kind ran at once."""
 
     running = 0
-    most = 0
+    peak = 0
 
     async def execute(self, params: Any, context: ToolContext) -> ToolResponse:
         kind = type(self)
         kind.running += 1
-        kind.most = max(kind.most, kind.running)
+        kind.peak = max(kind.peak, kind.running)
         self.calls.append(params)
         try:
             await asyncio.sleep(0.005)
@@ -32,7 +32,7 @@ async def most_at_once(**attributes: Any) -> int:
     toolset = toolset_of(Mine(**attributes))
     results = await asyncio.gather(*(toolset.handle(call(id=str(n))) for n in range(6)))
     assert [code_of(result) for result in results] == [None] * 6
-    return Mine.most
+    return Mine.peak
 
 
 async def test_writers_never_overlap() -> None:
@@ -63,7 +63,7 @@ async def test_two_toolsets_of_one_context_share_the_lock() -> None:
     context = ToolContext(mode=ToolMode.coding)
     one, two = CallableToolset([Mine()], context), CallableToolset([Mine()], context)
     await asyncio.gather(*(toolset.handle(call()) for toolset in (one, two, one, two)))
-    assert Mine.most == 1
+    assert Mine.peak == 1
 
 
 async def test_two_contexts_do_not_wait_for_each_other() -> None:
@@ -71,7 +71,7 @@ async def test_two_contexts_do_not_wait_for_each_other() -> None:
         pass
 
     await asyncio.gather(toolset_of(Mine()).handle(call()), toolset_of(Mine()).handle(call()))
-    assert Mine.most == 2
+    assert Mine.peak == 2
 
 
 async def test_a_failing_writer_lets_the_next_one_in() -> None:
@@ -135,7 +135,7 @@ async def test_a_writer_that_a_finished_writer_left_running_waits_like_any_other
     await asyncio.sleep(0.008)
     others = [holder[0].handle(call("mine", id=str(n))) for n in range(3)]
     await asyncio.gather(*others, left[0])
-    assert Mine.most == 1
+    assert Mine.peak == 1
 
 
 async def test_after_a_writer_the_task_does_not_count_as_holding_the_lock() -> None:
@@ -149,4 +149,4 @@ async def test_after_a_writer_the_task_does_not_count_as_holding_the_lock() -> N
         return await toolset.handle(call())
 
     await asyncio.gather(*(asyncio.create_task(another()) for _ in range(3)))
-    assert Mine.most == 1
+    assert Mine.peak == 1

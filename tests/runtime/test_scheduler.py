@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.kit import PathParams, ProbeTool, call, code_of, raising, toolset_of
 from toolgate import ToolContext, ToolResponse
-from toolgate.runtime.scheduler import MOST_AT_ONCE
+from toolgate.runtime.scheduler import MAX_AT_ONCE
 
 
 class Diary:
@@ -14,13 +14,13 @@ class Diary:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.running = 0
-        self.most = 0
+        self.peak = 0
 
     def tool(self, name: str, **attributes: Any) -> ProbeTool:
         async def behaviour(params: Any, context: ToolContext) -> ToolResponse:
             self.lines.append(f"+{params.path}")
             self.running += 1
-            self.most = max(self.most, self.running)
+            self.peak = max(self.peak, self.running)
             await asyncio.sleep(0.005)
             self.running -= 1
             self.lines.append(f"-{params.path}")
@@ -43,7 +43,7 @@ async def test_readers_run_side_by_side_and_come_back_in_order() -> None:
     diary = Diary()
     results = await turn(diary, "read", "read", "read")
     assert [result.response.data["path"] for result in results] == ["read0", "read1", "read2"]
-    assert diary.most == 3
+    assert diary.peak == 3
 
 
 async def test_writers_run_in_order_and_alone() -> None:
@@ -63,7 +63,7 @@ async def test_a_bounded_number_runs_at_once() -> None:
     diary = Diary()
     results = await turn(diary, *["read"] * 40)
     assert [result.tool_call_id for result in results] == [str(n) for n in range(40)]
-    assert 1 < diary.most <= MOST_AT_ONCE
+    assert 1 < diary.peak <= MAX_AT_ONCE
 
 
 async def test_a_failing_call_leaves_its_siblings_alone() -> None:

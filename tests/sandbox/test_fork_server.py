@@ -16,7 +16,7 @@ from tests.support.shells import Shells, shells_for
 from toolgate.process import tree
 from toolgate.process.start import Process, start_process
 from toolgate.sandbox.fork_server import ForkServer, ForkServers
-from toolgate.sandbox.supervisor.serve import MOST_DESCRIPTORS
+from toolgate.sandbox.supervisor.serve import MAX_DESCRIPTORS
 from toolgate.shell.session import ShellSession
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ def test_more_descriptors_than_a_message_holds_are_not_sent(uid: int) -> None:
         servers = ForkServers()
         try:
             await servers.warm_up(start_process)
-            return servers.fork(start_process, {}, {number: number for number in range(MOST_DESCRIPTORS - 1)})
+            return servers.fork(start_process, {}, {number: number for number in range(MAX_DESCRIPTORS - 1)})
         finally:
             servers.close()
 

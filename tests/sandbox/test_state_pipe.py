@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.shells import EVERY_LAYER, Shells
-from toolgate.sandbox.state_pipe import MOST_BYTES, StatePipe
+from toolgate.sandbox.state_pipe import MAX_BYTES, StatePipe
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
 
@@ -24,7 +24,7 @@ async def write(path: Path, text: bytes) -> None:
     await process.communicate(text)
 
 
-@pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 16) + 1, 1_000_000, MOST_BYTES])
+@pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 16) + 1, 1_000_000, MAX_BYTES])
 async def test_everything_that_was_written_is_kept(path: Path, size: int) -> None:
     pipe = StatePipe(str(path))
     text = os.urandom(size)
@@ -48,9 +48,9 @@ async def test_several_writers_one_after_the_other(path: Path) -> None:
 async def test_more_than_a_state_may_have_is_read_and_dropped(path: Path) -> None:
     pipe = StatePipe(str(path))
     try:
-        await write(path, b"x" * (MOST_BYTES + 1_000_000))
+        await write(path, b"x" * (MAX_BYTES + 1_000_000))
         assert pipe.text() is None
-        assert len(pipe._text) == MOST_BYTES + 1
+        assert len(pipe._text) == MAX_BYTES + 1
     finally:
         pipe.close()
 

@@ -11,11 +11,11 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "walk.py"
 
 
 @pytest.mark.parametrize(("call", "most"), [("grep", 32), ("edit", 40), ("bash", 60)])
-def test_a_call_crosses_few_rooms(call: str, most: int) -> None:
+def test_a_call_crosses_few_rooms(call: str, limit: int) -> None:
     done = subprocess.run([sys.executable, str(SCRIPT), call], capture_output=True, text=True, check=True)
     found = re.search(r"(\d+) room changes", done.stdout)
     assert found is not None
-    assert 10 < int(found[1]) <= most, f"python scripts/walk.py {call} --path shows the way"
+    assert 10 < int(found[1]) <= limit, f"python scripts/walk.py {call} --path shows the way"
 
 
 @pytest.mark.parametrize("words", [[], ["nothing"], ["--path"]])

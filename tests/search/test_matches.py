@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolgate.search.matches import CLIPPED, LONGEST_LINE, MOST_SKIPPED, Matches, MatchStream
+from toolgate.search.matches import CLIPPED, MAX_LINE, MAX_SKIPPED, Matches, MatchStream
 
 
 def found(stream: bytes, *, limit: int = 100, after: int = 0, chunk: int = 1 << 20) -> Matches:
@@ -77,7 +77,7 @@ def test_a_file_that_turned_out_to_be_binary_is_skipped() -> None:
 def test_long_lines_are_clipped_and_counted() -> None:
     matches, clipped = found(b"./a\x001\0M" + "é".encode() * 5000 + b"\n").first(0, 0, "")
 
-    assert (matches, clipped) == ([match("a", 1, "é" * LONGEST_LINE + CLIPPED)], 1)
+    assert (matches, clipped) == ([match("a", 1, "é" * MAX_LINE + CLIPPED)], 1)
 
 
 def test_a_monstrous_line_does_not_stay_in_memory() -> None:
@@ -91,6 +91,6 @@ def test_bytes_that_are_not_utf8_are_replaced() -> None:
 
 
 def test_only_so_many_skipped_files_are_remembered_and_all_are_counted() -> None:
-    result = found(b"".join(b"./f%d\x000\0Sbinary\n" % number for number in range(MOST_SKIPPED + 5)))
+    result = found(b"".join(b"./f%d\x000\0Sbinary\n" % number for number in range(MAX_SKIPPED + 5)))
 
-    assert (len(result.skipped), result.total_skipped) == (MOST_SKIPPED, MOST_SKIPPED + 5)
+    assert (len(result.skipped), result.total_skipped) == (MAX_SKIPPED, MAX_SKIPPED + 5)

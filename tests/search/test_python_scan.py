@@ -83,7 +83,7 @@ def test_binary_and_over_large_files_are_passed_over(tmp_path: Path, monkeypatch
     plant(tmp_path, {"late": b"needle\n" * 20_000 + b"\0", "early": b"\0needle", "wide": "needle\0".encode("utf-16")})
     with (tmp_path / "huge").open("wb") as huge:
         huge.write(b"x" * (1 << 16))
-        huge.truncate(scan.LARGEST + 1)
+        huge.truncate(scan.MAX_FILE_BYTES + 1)
 
     assert records(tmp_path, monkeypatch, "needle") == [
         "early|0|Sbinary",
@@ -118,7 +118,7 @@ def test_a_long_line_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     (record,) = records(tmp_path, monkeypatch, "needle")
 
-    assert len(record) == len("a|1|M") + scan.LONGEST_LINE
+    assert len(record) == len("a|1|M") + scan.MAX_LINE
 
 
 def test_an_unreadable_file_is_passed_over(public_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

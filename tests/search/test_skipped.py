@@ -45,7 +45,7 @@ def test_it_gives_up_when_told(tmp_path: Path) -> None:
 
 
 def test_it_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "MOST_OPENED", 3)
+    monkeypatch.setattr(survey, "MAX_OPENED", 3)
     plant(tmp_path, {f"{number}.bin": b"\0" for number in range(5)})
 
     found = surveyed(tmp_path)

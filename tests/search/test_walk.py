@@ -9,7 +9,7 @@ import pytest
 
 from tests.searching import open_descriptors, plant
 from toolgate.search.ignore import Ignores
-from toolgate.search.walk import CHUNK, DEEPEST, TEMP_PREFIX, TreeWalk, inherited, is_own
+from toolgate.search.walk import CHUNK, MAX_DEPTH, TEMP_PREFIX, TreeWalk, inherited, is_own
 from toolgate.workspace import temporary
 
 
@@ -116,10 +116,10 @@ def test_a_directory_that_cannot_be_read_is_named(tmp_path: Path, start: int) ->
 
 def test_too_deep_a_tree_ends_and_says_so(tmp_path: Path, start: int) -> None:
     deep = tmp_path
-    os.makedirs(deep.joinpath(*["d"] * (DEEPEST + 3)))
+    os.makedirs(deep.joinpath(*["d"] * (MAX_DEPTH + 3)))
     walk = TreeWalk(start, ignores=None)
 
-    assert (len(list(walk)), walk.too_deep) == (DEEPEST + 1, "d/" * (DEEPEST + 1))
+    assert (len(list(walk)), walk.too_deep) == (MAX_DEPTH + 1, "d/" * (MAX_DEPTH + 1))
 
 
 def test_no_descriptor_is_left_open_when_a_walk_is_abandoned(tmp_path: Path, start: int) -> None:

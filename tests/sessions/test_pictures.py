@@ -6,7 +6,7 @@ from tests.support.pictures import png
 from toolgate.errors import SessionNotFound, TooManyPictures
 from toolgate.protocol.content import ImageContent
 from toolgate.sessions import Database, Message, SessionManager, Usage, pictures
-from toolgate.sessions.pictures import MOST_UNNAMED
+from toolgate.sessions.pictures import MAX_UNNAMED
 from toolgate.sessions.transcript import message
 
 PICTURE = ImageContent(media_type="image/png", width=3, height=2, data=png(), name="a.png")
@@ -89,22 +89,22 @@ async def test_pictures_that_no_message_names_do_not_pile_up(store: SessionManag
     session = await seen(store)  # a result names one
     lease = (await store.claim_and_start(session, "and this?", ttl=60, images=[numbered(100)])).lease
     await store.release(lease)
-    for number in range(MOST_UNNAMED):
+    for number in range(MAX_UNNAMED):
         await store.add_picture(session, numbered(number))
     await store.add_picture(session, numbered(3))  # once more: nothing is new
-    kept = [await store.picture(session, numbered(number).sha256) for number in range(MOST_UNNAMED)]
+    kept = [await store.picture(session, numbered(number).sha256) for number in range(MAX_UNNAMED)]
     await store.add_picture(session, numbered(200))
-    left = [await store.picture(session, numbered(number).sha256) for number in range(MOST_UNNAMED)]
+    left = [await store.picture(session, numbered(number).sha256) for number in range(MAX_UNNAMED)]
 
     assert None not in kept
-    assert left == [None] * MOST_UNNAMED
+    assert left == [None] * MAX_UNNAMED
     for named in (PICTURE, numbered(100), numbered(200)):
         assert await store.picture(session, named.sha256) is not None
 
 
 async def test_a_session_takes_pictures_up_to_a_limit(store: SessionManager, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "MOST_BYTES", 5_000)
-    monkeypatch.setattr(pictures, "MOST_UNNAMED", 2)
+    monkeypatch.setattr(pictures, "MAX_BYTES", 5_000)
+    monkeypatch.setattr(pictures, "MAX_UNNAMED", 2)
     session = await store.create()
     named = [numbered(number, 2_000) for number in range(2)]
     lease = (await store.claim_and_start(session.id, "look", ttl=60, images=named)).lease

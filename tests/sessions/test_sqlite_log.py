@@ -111,8 +111,8 @@ def test_a_log_that_another_process_removes_meanwhile_is_no_damage(
     other.execute("CREATE TABLE t (x)")
     read = sqlite_log._read
 
-    def read_then_close(name: str, most: int) -> bytes:
-        found = read(name, most)
+    def read_then_close(name: str, limit: int) -> bytes:
+        found = read(name, limit)
         other.close()  # the last one copies the log into the file and removes it
         return found
 

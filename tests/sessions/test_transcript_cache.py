@@ -163,7 +163,7 @@ def known(size: int) -> CachedTranscript:
 
 
 def test_transcripts_give_way_to_those_that_are_used() -> None:
-    cache = TranscriptCache(most=100)
+    cache = TranscriptCache(limit=100)
     for name in ("a", "b"):
         cache.keep(name, known(40))
     cache.keep("a", cache.get("a"))
@@ -172,7 +172,7 @@ def test_transcripts_give_way_to_those_that_are_used() -> None:
 
 
 def test_a_transcript_that_is_too_large_for_all_is_not_kept() -> None:
-    cache = TranscriptCache(most=100)
+    cache = TranscriptCache(limit=100)
     cache.keep("a", known(40))
     cache.keep("b", known(200))
     assert [bool(cache.get(name).place) for name in "ab"] == [True, False]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.shells import EVERY_LAYER, Shells, make_layer
 from toolgate.shell.session import ShellSession
-from toolgate.shell.slots import MOST_RUNNING
+from toolgate.shell.slots import MAX_RUNNING
 from toolgate.workspace import Workspace
 
 TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
@@ -23,17 +23,17 @@ def test_r08_a_hundred_sessions_take_turns(shells: Shells) -> None:
         host = {"PATH": os.environ["PATH"]}
         sessions = [ShellSession(workspace, layer=layer, environment=host) for _ in range(many)]
         begun: list[int] = []
-        running = most = 0
+        running = peak = 0
 
         async def one(number: int, session: ShellSession) -> str:
             nonlocal running
 
             def begins(_stream: str, text: str) -> None:
-                nonlocal running, most
+                nonlocal running, peak
                 if "begin" in text:
                     begun.append(number)
                     running += 1
-                    most = max(most, running)
+                    peak = max(peak, running)
 
             result = await session.execute("echo begin; sleep 0.1", access=shells.access, on_output=begins)
             running -= 1
@@ -42,11 +42,11 @@ def test_r08_a_hundred_sessions_take_turns(shells: Shells) -> None:
         outputs = await asyncio.gather(*(one(number, session) for number, session in enumerate(sessions)))
         await asyncio.gather(*(session.close() for session in sessions))
         workspace.close()
-        return outputs, begun, most
+        return outputs, begun, peak
 
-    outputs, begun, most = shells.run_apart(all_of_them)
+    outputs, begun, peak = shells.run_apart(all_of_them)
 
     assert outputs == ["begin\n"] * many
-    assert 1 < most <= MOST_RUNNING
+    assert 1 < peak <= MAX_RUNNING
     assert sorted(begun) == list(range(many))
-    assert max(abs(turn - number) for turn, number in enumerate(begun)) <= MOST_RUNNING
+    assert max(abs(turn - number) for turn, number in enumerate(begun)) <= MAX_RUNNING

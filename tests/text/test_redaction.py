@@ -11,7 +11,7 @@ from toolgate.settings import GatewaySettings, ModelSettings, Settings
 from toolgate.testing import AutoApprover, MemoryRecorder
 from toolgate.text import redaction
 from toolgate.text.masking import MaskedBytes, MaskedText
-from toolgate.text.redaction import LONGEST, MARK, add_secrets, mask, recorded_copy, secrets_of
+from toolgate.text.redaction import MARK, MAX_CHARACTERS, add_secrets, mask, recorded_copy, secrets_of
 
 TOKEN, KEY = "tok-0123456789abcdef", "key-fedcba9876543210"
 
@@ -203,8 +203,8 @@ def test_other_fields_are_kept(key: str) -> None:
 
 def test_long_texts_are_cut_and_counted() -> None:
     kept = recorded_copy({"content": "x" * 5_000_000})["content"]
-    assert kept == "x" * LONGEST + "… (5000000 characters)"
-    assert recorded_copy("x" * LONGEST) == "x" * LONGEST
+    assert kept == "x" * MAX_CHARACTERS + "… (5000000 characters)"
+    assert recorded_copy("x" * MAX_CHARACTERS) == "x" * MAX_CHARACTERS
 
 
 def test_long_lists_and_deep_values_are_cut() -> None:

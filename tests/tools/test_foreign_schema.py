@@ -7,7 +7,7 @@ import pytest
 
 from tests.kit import Foreign, call, code_of, toolset_of
 from toolgate import ToolMode, ToolRegistry
-from toolgate.tools.foreign_schema import MOST_ERRORS, ForeignSchema
+from toolgate.tools.foreign_schema import MAX_ERRORS, ForeignSchema
 
 
 def doubled(levels: int, keyword: str = "allOf") -> dict[str, Any]:
@@ -124,7 +124,7 @@ def test_a_pattern_cannot_take_for_ever(pattern: str) -> None:
 
 def test_only_the_first_problems_are_listed() -> None:
     schema = ForeignSchema({"type": "object", "properties": {"a": {"items": {"type": "string"}}}})
-    assert len(schema.errors({"a": list(range(10_000))})) == MOST_ERRORS
+    assert len(schema.errors({"a": list(range(10_000))})) == MAX_ERRORS
 
 
 async def test_arguments_that_are_too_large_for_a_large_schema_are_refused() -> None:

@@ -14,11 +14,11 @@ from toolgate.web.urls import parse
 MOST = 1 << 20
 
 
-async def got(answer: bytes, most: int = MOST, path: str = "/") -> HttpAnswer:
+async def got(answer: bytes, limit: int = MOST, path: str = "/") -> HttpAnswer:
     async with serving({path: answer}) as server:
         address = parse(server.url(path))
         async with asyncio.timeout(60):
-            return await connection.get(address, "127.0.0.1", headers={}, most=most)
+            return await connection.get(address, "127.0.0.1", headers={}, max_bytes=limit)
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ async def test_w06_an_endless_answer_is_cut_at_the_limit() -> None:
             await writer.drain()
 
     async with serving({"/": endless}) as server:
-        found = await connection.get(parse(server.url()), "127.0.0.1", headers={}, most=MOST)
+        found = await connection.get(parse(server.url()), "127.0.0.1", headers={}, max_bytes=MOST)
     assert (len(found.body), found.cut) == (MOST, True)
 
 
 async def test_the_request_has_no_credentials_and_the_name_of_the_host() -> None:
     async with serving({"/a": page("x")}) as server:
-        await connection.get(parse(server.url("/a?b=c")), "127.0.0.1", headers={"User-Agent": "t"}, most=MOST)
+        await connection.get(parse(server.url("/a?b=c")), "127.0.0.1", headers={"User-Agent": "t"}, max_bytes=MOST)
         (request,) = server.requests
         assert request.startswith("GET /a?b=c HTTP/1.1\r\n")
         assert f"Host: site.test:{server.port}\r\n" in request

@@ -62,7 +62,7 @@ async def test_redirects_on_the_same_host_are_followed_and_counted() -> None:
         assert (await fetcher().fetch(parse(server.url()))).text == "there"
         with pytest.raises(ToolError, match="redirects more than 5 times"):
             await fetcher().fetch(parse(server.url("/loop")))
-        assert len(server.requests) == 2 + fetch.MOST_REDIRECTS + 1
+        assert len(server.requests) == 2 + fetch.MAX_REDIRECTS + 1
 
 
 async def test_w10_a_redirect_to_another_host_is_not_followed() -> None:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from toolgate.web.html_markdown import MOST_TEXT, markdown_of
+from toolgate.web.html_markdown import MAX_TEXT, markdown_of
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_w08_deep_nesting_and_endless_text_are_bounded() -> None:
     begun = time.process_time()
     deep = markdown_of("<div><ul><li>" * 100_000 + "x", "https://site.test/")[1]
     long = markdown_of("word " * 1_000_000, "https://site.test/")[1]
-    assert len(deep) <= MOST_TEXT
-    assert len(long) <= MOST_TEXT
+    assert len(deep) <= MAX_TEXT
+    assert len(long) <= MAX_TEXT
     assert long.startswith("word word")
     assert time.process_time() - begun < 30

@@ -11,8 +11,8 @@ from toolgate.workspace.diff import Diff, _grouped, opcodes, split_lines
 LINES = st.lists(st.sampled_from("abcdefg"), max_size=30)
 
 
-def diff_of(old: str, new: str, most: int = 10**6) -> Diff:
-    diff = Diff("f", most)
+def diff_of(old: str, new: str, limit: int = 10**6) -> Diff:
+    diff = Diff("f", limit)
     diff.compare(old, new)
     return diff
 
@@ -41,7 +41,7 @@ def test_a_missing_newline_at_the_end_is_said() -> None:
 
 
 def test_a_cut_diff_says_how_much_is_missing() -> None:
-    diff = diff_of("", "x\n" * 100, most=20)
+    diff = diff_of("", "x\n" * 100, limit=20)
 
     assert diff.text.endswith("more lines\n")
     assert diff.hidden > 80

@@ -170,7 +170,7 @@ def test_large_files_are_spliced(workspace: Workspace, monkeypatch: pytest.Monke
 
 
 def test_several_edits_of_a_very_large_file_are_refused(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGEST_FOR_SEVERAL", 2)
+    monkeypatch.setattr(module, "MAX_FOR_SEVERAL", 2)
 
     assert "one edit a call" in error_of(workspace, b"abc", Edit(old="a", new="b"), Edit(old="c", new="d")).next_step
 

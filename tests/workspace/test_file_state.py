@@ -58,4 +58,4 @@ def test_a_file_that_is_too_large_has_no_hash(file: Path) -> None:
     with file.open("rb") as opened:
         info = os.fstat(opened.fileno())
         assert digest_file(opened.fileno(), info) == digest_of(b"one")
-        assert digest_file(opened.fileno(), info, most=2) is None
+        assert digest_file(opened.fileno(), info, limit=2) is None

@@ -14,22 +14,22 @@ from toolgate.workspace.find_text import FileContent, Found, LoadedContent
 from toolgate.workspace.pieces import write_all
 
 
-def search(content: bytes, text: str, encoding: Encoding = UTF_8, most: int = 1000, *, check: bool = False) -> Found:
+def search(content: bytes, text: str, encoding: Encoding = UTF_8, limit: int = 1000, *, check: bool = False) -> Found:
     """Search a file, and see that the search in memory finds the same."""
     fd = os.memfd_create("test")
     try:
         write_all(fd, content)
-        found = FileContent(fd, len(content)).find(Stop(), text, encoding, most, check=check)
+        found = FileContent(fd, len(content)).find(Stop(), text, encoding, limit, check=check)
     finally:
         os.close(fd)
-    in_memory = LoadedContent(content).find(Stop(), text, encoding, most, check=check)
+    in_memory = LoadedContent(content).find(Stop(), text, encoding, limit, check=check)
     assert (in_memory.spans, in_memory.has_nul) == (found.spans, found.has_nul)
     assert (in_memory.damaged is None) == (found.damaged is None)
     return found
 
 
-def find(content: bytes, text: str, encoding: Encoding = UTF_8, most: int = 1000) -> list[tuple[int, int]]:
-    return search(content, text, encoding, most).spans
+def find(content: bytes, text: str, encoding: Encoding = UTF_8, limit: int = 1000) -> list[tuple[int, int]]:
+    return search(content, text, encoding, limit).spans
 
 
 def test_matches_do_not_overlap() -> None:
@@ -70,7 +70,7 @@ def test_what_is_no_text_is_seen_if_that_is_requested() -> None:
 
 
 def test_no_more_than_wanted() -> None:
-    assert find(b"xxxx", "x", most=2) == [(0, 1), (1, 2)]
+    assert find(b"xxxx", "x", limit=2) == [(0, 1), (1, 2)]
 
 
 @settings(deadline=None)

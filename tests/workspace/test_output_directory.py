@@ -134,7 +134,7 @@ def private(directory: Path, content: bytes = b"whole\xff\n") -> str:
 def test_the_oldest_adopted_files_give_way(
     root: Path, tmp_path: Path, store: OutputStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolgate.workspace.output_directory.MOST_ADOPTED", 25)
+    monkeypatch.setattr("toolgate.workspace.output_directory.MAX_ADOPTED", 25)
     kept = keep(root)
     for number in range(4):
         source = tmp_path / f"spill{number}"

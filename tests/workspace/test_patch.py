@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from toolgate.errors import ToolError
-from toolgate.workspace.patch import MOST_SECTIONS, Hunk, Section, parse_patch
+from toolgate.workspace.patch import MAX_SECTIONS, Hunk, Section, parse_patch
 
 
 def patch(*lines: str) -> str:
@@ -44,7 +44,7 @@ def test_the_parts_of_a_patch() -> None:
 
 
 def test_too_many_files_are_refused() -> None:
-    sections = [f"*** Delete File: {number}" for number in range(MOST_SECTIONS + 1)]
+    sections = [f"*** Delete File: {number}" for number in range(MAX_SECTIONS + 1)]
     with pytest.raises(ToolError, match="split it"):
         parse_patch(patch(*sections))
 

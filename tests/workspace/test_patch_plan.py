@@ -48,18 +48,18 @@ def test_empty_files_are_shown(workspace: Workspace) -> None:
 
 
 def test_the_diff_is_bounded_over_all_files(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.workspace.patch_plan.LONGEST_DIFF", 200)
+    monkeypatch.setattr("toolgate.workspace.patch_plan.MAX_DIFF", 200)
     sections = [line for number in range(9) for line in (f"*** Add File: n{number}", *["+" + "x" * 50] * 4)]
     plan = planned(workspace, *sections)
 
     assert (plan.added, plan.diff.count("diff cut here") >= 8) == (36, True)
 
 
-@pytest.mark.parametrize(("most", "kept"), [(8, b"a\nb\n"), (3, None)], ids=["by its content", "by its hash"])
+@pytest.mark.parametrize(("limit", "kept"), [(8, b"a\nb\n"), (3, None)], ids=["by its content", "by its hash"])
 def test_a_file_that_changed_after_planning_is_a_conflict(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, most: int, kept: bytes | None
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, limit: int, kept: bytes | None
 ) -> None:
-    monkeypatch.setattr("toolgate.workspace.patch_plan._MOST_KEPT", most)
+    monkeypatch.setattr("toolgate.workspace.patch_plan._MAX_KEPT", limit)
     plan = planned(workspace, "*** Update File: f", "-a", "+A")
     (change,) = plan.changes
     assert isinstance(change, Change)
@@ -92,6 +92,6 @@ def test_a_move_to_itself_says_so(workspace: Workspace) -> None:
 
 
 def test_a_large_file_is_left_to_the_other_tool(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.workspace.patch_plan.LARGEST_FOR_SEVERAL", 3)
+    monkeypatch.setattr("toolgate.workspace.patch_plan.MAX_FOR_SEVERAL", 3)
     with pytest.raises(ToolError, match="has 4 bytes"):
         planned(workspace, "*** Update File: f", "-a", "+A")

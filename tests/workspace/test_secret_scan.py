@@ -80,7 +80,7 @@ def test_denied_paths_are_found_under_every_name_and_after_a_move(tmp_path: Path
 def test_a_tree_that_is_too_large_is_not_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
         (tmp_path / str(number)).mkdir()
-    monkeypatch.setattr(secret_scan, "MOST_FOLDERS", 3)
+    monkeypatch.setattr(secret_scan, "MAX_FOLDERS", 3)
     assert not scan_of(tmp_path).find().complete
     monkeypatch.undo()
     assert scan_of(tmp_path).find().complete

@@ -64,8 +64,8 @@ class Session:
 
 def out_of_descriptors(left: int = 0) -> Callable[[], None]:
     """Take every descriptor but a few; what is returned gives them back."""
-    most = 200 + len(os.listdir("/proc/self/fd"))  # a test process may have many from other tests
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    limit = 200 + len(os.listdir("/proc/self/fd"))  # a test process may have many from other tests
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     taken = []
     while True:
         try:

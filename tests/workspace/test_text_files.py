@@ -72,7 +72,7 @@ def test_what_is_no_text_is_said(workspace: Workspace, content: bytes | None, co
 
 
 def test_a_file_that_is_too_large_is_refused(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_files, "LARGEST", 3)
+    monkeypatch.setattr(text_files, "MAX_BYTES", 3)
     (workspace.root / "a.txt").write_text("four")
     with pytest.raises(ToolError, match="too large"):
         workspace.read_text("a.txt")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolgate.workspace.threads import MOST_THREADS, Stop, Stopped, in_thread
+from toolgate.workspace.threads import MAX_THREADS, Stop, Stopped, in_thread
 
 
 async def test_the_value_comes_back_and_the_thread_is_gone() -> None:
@@ -70,20 +70,20 @@ async def test_cancelling_twice_still_waits_for_the_end() -> None:
 
 
 async def test_only_so_many_threads_run_at_a_time() -> None:
-    running, most, lock = 0, 0, threading.Lock()
+    running, peak, lock = 0, 0, threading.Lock()
 
     def work(stop: Stop) -> None:
-        nonlocal running, most
+        nonlocal running, peak
         with lock:
             running += 1
-            most = max(most, running)
+            peak = max(peak, running)
         threading.Event().wait(0.002)
         with lock:
             running -= 1
 
-    await asyncio.gather(*(in_thread(work) for _ in range(3 * MOST_THREADS)))
+    await asyncio.gather(*(in_thread(work) for _ in range(3 * MAX_THREADS)))
 
-    assert most <= MOST_THREADS
+    assert peak <= MAX_THREADS
 
 
 def test_stopped_is_not_swallowed_by_handlers_of_ordinary_failures() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from toolgate.workspace.user_config import LARGEST_CONFIG, read_config
+from toolgate.workspace.user_config import MAX_CONFIG, read_config
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
@@ -35,6 +35,6 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "policy.toml").write_bytes(b" " * (LARGEST_CONFIG + 1))
+    (tmp_path / "policy.toml").write_bytes(b" " * (MAX_CONFIG + 1))
     with pytest.raises(ValueError, match="larger than"):
         read_config(tmp_path / "policy.toml")

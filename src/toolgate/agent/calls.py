@@ -9,7 +9,7 @@ from toolgate.agent.events import ToolCallInfo, ToolResultInfo
 from toolgate.protocol.calls import ToolCall, ToolDenied, ToolResult
 from toolgate.protocol.codes import ErrorCode
 from toolgate.runtime.arguments import MAX_BYTES, SURELY_SMALL, ArgumentsError, parse_arguments
-from toolgate.runtime.scheduler import MOST_AT_ONCE
+from toolgate.runtime.scheduler import MAX_AT_ONCE
 
 _BEGINNING = 500
 """Characters that are kept of arguments that are too large."""
@@ -20,7 +20,7 @@ def groups(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> It
     group: list[ToolCall] = []
     for call in calls:
         read_only = is_read_only(call.name)
-        if read_only and len(group) < MOST_AT_ONCE:
+        if read_only and len(group) < MAX_AT_ONCE:
             group.append(call)
             continue
         if group:

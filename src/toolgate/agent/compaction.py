@@ -15,7 +15,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from toolgate.agent.pictures import MOST_PICTURES, left_out
+from toolgate.agent.pictures import MAX_PICTURES, left_out
 from toolgate.errors import MessageTooLarge
 from toolgate.protocol.content import Picture
 from toolgate.sessions.types import Message as StoredMessage
@@ -28,9 +28,9 @@ _AIM = 0.6
 """The part of the budget that is used after compaction; the rest is for the next rounds."""
 _RECENT = 0.25
 """The part of the budget that is kept of the latest steps when older ones are summarised."""
-_SMALLEST_SUMMARISED = 8_000
+_MIN_SUMMARISED = 8_000
 """The smallest budget for which a summary, which takes a part of it, is worth its tokens."""
-_LONGEST_QUOTED = 2_000
+_MAX_QUOTED = 2_000
 """Characters of a message of the person that are always left."""
 _LEFT_OUT = "[Earlier steps were left out to save space. Everything that the user said is still here.]"
 
@@ -122,7 +122,7 @@ class Compactor:
         `first` is the number of messages that a summary stands for already.
         """
         self._keep(messages)
-        if self.budget < _SMALLEST_SUMMARISED or spent + self._kept_tokens <= self.budget:
+        if self.budget < _MIN_SUMMARISED or spent + self._kept_tokens <= self.budget:
             return 0
         ends = _step_ends(messages)[:-1]
         blanked = [tokens_of(_blank(message)) for message in messages]
@@ -192,9 +192,9 @@ class Compactor:
 
     def _limit_pictures(self, messages: Sequence[Message]) -> None:
         """Leave out the older half of the pictures if there are more than one request takes."""
-        if self._pictures > MOST_PICTURES:
+        if self._pictures > MAX_PICTURES:
             for place in range(self._unpictured, len(messages)):
-                if self._pictures <= MOST_PICTURES // 2:
+                if self._pictures <= MAX_PICTURES // 2:
                     return
                 self._leave_out(messages, place)
 
@@ -266,10 +266,10 @@ def _step_ends(messages: Sequence[Message]) -> list[int]:
 def _quoted(message: Message) -> Message:
     """A very long message of the person without its middle."""
     content = message.get("content") or ""
-    if message["role"] != "user" or len(content) <= _LONGEST_QUOTED:
+    if message["role"] != "user" or len(content) <= _MAX_QUOTED:
         return message
-    head, tail = content[: _LONGEST_QUOTED * 3 // 4], content[-_LONGEST_QUOTED // 4 :]
-    note = f"\n[… {len(content) - _LONGEST_QUOTED} characters of this message left out to save space …]\n"
+    head, tail = content[: _MAX_QUOTED * 3 // 4], content[-_MAX_QUOTED // 4 :]
+    note = f"\n[… {len(content) - _MAX_QUOTED} characters of this message left out to save space …]\n"
     return {**message, "content": f"{head}{note}{tail}"}
 
 

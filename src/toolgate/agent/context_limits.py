@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from toolgate.errors import ModelError
 
-SMALLEST: Final = 500
+MIN_TOKENS: Final = 500
 """Tokens of a request below which a model cannot be used."""
 _ANSWER: Final = 0.85
 """The part of a stated limit that a request may take; the rest is for the answer."""
@@ -39,7 +39,7 @@ class ContextLimits:
     def of(self, model: Any) -> int:
         """The largest request for a model."""
         stated = getattr(model, "context_tokens", None)
-        limit = self._ceiling if not stated else min(self._ceiling, max(SMALLEST, int(stated * _ANSWER)))
+        limit = self._ceiling if not stated else min(self._ceiling, max(MIN_TOKENS, int(stated * _ANSWER)))
         learnt = self._known(model)
         return limit if learnt is None else min(limit, learnt.tokens)
 
@@ -49,7 +49,7 @@ class ContextLimits:
         scale = size / error.used if error.used else 1.0  # our tokens are estimates, the provider's are counted
         wanted = error.limit * scale * _ANSWER if error.limit else min(before, size) * _GUESS
         tokens = int(min(wanted, size * 0.9))
-        if tokens < SMALLEST:
+        if tokens < MIN_TOKENS:
             return False
         until = self._clock() + _REMEMBERED
         self._learnt[_name(model)] = _Learnt(tokens=tokens, stated=error.limit is not None, until=until)

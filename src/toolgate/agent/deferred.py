@@ -11,8 +11,8 @@ from toolgate.text.visible import visible
 from toolgate.tools.builtin.load_tools import LOAD_TOOL
 from toolgate.tools.declaration import Declaration
 
-_MOST_KNOWN = 64
-_LONGEST_LINE = 100
+_MAX_KNOWN = 64
+_MAX_LINE = 100
 """Characters of a deferred tool's description in the prompt."""
 
 
@@ -46,7 +46,7 @@ class OfferedTools:
         known = self._known.get(key)
         if known is None or known[0] != declarations or not registry.steady:
             schemas = offered_schemas(registry, modes, loaded)
-            if len(self._known) >= _MOST_KNOWN:
+            if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             known = self._known[key] = declarations, schemas, tokens_of_tools(schemas)
         return known[1], known[2]
@@ -56,6 +56,6 @@ def short_line(tool: Declaration) -> str:
     """A name and a few words: the first sentence of the description, on one line."""
     words = visible(" ".join(tool.definition.description.split()))
     sentence = words.partition(". ")[0].rstrip(".")
-    if len(sentence) > _LONGEST_LINE:
-        sentence = sentence[:_LONGEST_LINE].rsplit(" ", 1)[0] + " …"
+    if len(sentence) > _MAX_LINE:
+        sentence = sentence[:_MAX_LINE].rsplit(" ", 1)[0] + " …"
     return f"- {tool.name}: {sentence}" if sentence else f"- {tool.name}"

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PROJECT_FOLDER = ".toolgate/agents"
 _BUILTIN = ("explore", "general")
-_LARGEST = 65_536
-_MOST = 100
+_MAX_BYTES = 65_536
+_MAX_AGENTS = 100
 _KEYS = ("name", "description", "tools", "model")
 
 
@@ -148,7 +148,7 @@ def _files(workspace: Workspace) -> list[str]:
 
     try:
         listing = list_directory(
-            folder, offset=0, limit=_MOST, include_hidden=False, deadline=time.monotonic() + 1, check=lambda: None
+            folder, offset=0, limit=_MAX_AGENTS, include_hidden=False, deadline=time.monotonic() + 1, check=lambda: None
         )
     finally:
         os.close(folder)
@@ -157,7 +157,7 @@ def _files(workspace: Workspace) -> list[str]:
 
 def _content(workspace: Workspace, path: str) -> str:
     with workspace.open_file(path) as file:
-        content = os.pread(file.fd, _LARGEST + 1, 0)
-    if len(content) > _LARGEST:
-        raise ValueError(f"it is larger than {_LARGEST} bytes")
+        content = os.pread(file.fd, _MAX_BYTES + 1, 0)
+    if len(content) > _MAX_BYTES:
+        raise ValueError(f"it is larger than {_MAX_BYTES} bytes")
     return content.decode()

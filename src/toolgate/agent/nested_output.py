@@ -7,7 +7,7 @@ from typing import Any
 
 from toolgate.agent.events import AgentEvent, ToolCallInfo, ToolOutput
 
-_LONGEST = 160
+_MAX_CHARACTERS = 160
 _INDENT = "  "
 
 
@@ -32,4 +32,4 @@ def _short(arguments: dict[str, Any] | str) -> str:
     if isinstance(arguments, dict):
         arguments = " ".join(str(value) for value in arguments.values() if isinstance(value, (str, int)))
     text = " ".join(arguments.split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 1]}…"

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 Message = dict[str, Any]
 """A message in the form of OpenAI's chat API; a message of a tool or of the user may have `images`."""
 
-MOST_PICTURES: Final = 20
+MAX_PICTURES: Final = 20
 """Pictures in one request: providers take more, but smaller ones then."""
-_MOST_BYTES: Final = 32 << 20
+_MAX_BYTES: Final = 32 << 20
 """Bytes of pictures that a turn keeps in memory; what is left out is read from the store again."""
 
 
@@ -107,5 +107,5 @@ class PictureShelf:
         before = self._kept.pop(sha256, None)
         self._size += len(data) - len(before or b"")
         self._kept[sha256] = data
-        while self._size > _MOST_BYTES and len(self._kept) > 1:
+        while self._size > _MAX_BYTES and len(self._kept) > 1:
             self._size -= len(self._kept.popitem(last=False)[1])

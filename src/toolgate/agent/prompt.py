@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 PLAN_TOOL = "propose_plan"
 NOTES_FILE = "AGENTS.md"
-_LONGEST = 16_384
+_MAX_NOTES_BYTES = 16_384
 """Bytes of the project's notes that are included."""
-_LONGEST_SKILLS = 4_000
+_MAX_SKILLS = 4_000
 """Characters of the list of skills."""
 _RECENT = 10
-_LONGEST_NOTE = 300
+_MAX_NOTE = 300
 
 
 @runtime_checkable
@@ -127,11 +127,11 @@ class PromptBuilder:
         """Names and descriptions of the skills, bounded; their bodies are read on demand."""
         if self._skills is None or not self._registry.check_mode(SKILL_TOOL, mode, approval_mode):
             return ""
-        lines, left = list[str](), _LONGEST_SKILLS
+        lines, left = list[str](), _MAX_SKILLS
         found = self._skills.all()
         for skill in found:
             words = skill.description
-            words = words if len(words) <= _LONGEST_NOTE else f"{words[:_LONGEST_NOTE]} …"
+            words = words if len(words) <= _MAX_NOTE else f"{words[:_MAX_NOTE]} …"
             lines.append(f"- {skill.name}{' (project)' if skill.source == 'project' else ''}: {words}")
             left -= len(lines[-1])
             if left < 0:
@@ -150,13 +150,13 @@ class PromptBuilder:
             return ""
         try:
             with self._workspace.open_file(NOTES_FILE) as file:
-                content = os.pread(file.fd, _LONGEST + 1, 0)
+                content = os.pread(file.fd, _MAX_NOTES_BYTES + 1, 0)
         except ToolError as error:
             if error.code is not ErrorCode.NOT_FOUND:
                 logger("agent").warning("project_notes_unreadable", path=NOTES_FILE, reason=error.message)
             return ""
-        notes = content[:_LONGEST].decode("utf-8", "replace").replace("\0", "").strip()
-        cut = "\n\n[The rest was left out; read the file if you need it.]" if len(content) > _LONGEST else ""
+        notes = content[:_MAX_NOTES_BYTES].decode("utf-8", "replace").replace("\0", "").strip()
+        cut = "\n\n[The rest was left out; read the file if you need it.]" if len(content) > _MAX_NOTES_BYTES else ""
         return f"{_text('workspace')}\n\n{notes}{cut}" if notes else ""
 
     async def _layer_memory(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> str:
@@ -169,7 +169,7 @@ class PromptBuilder:
         except Exception as error:  # noqa: BLE001 - a conversation without its notes is better than none
             logger("agent").warning("memory_unreadable", error=type(error).__name__)
             return ""
-        lines = [" ".join(str(note.get("content", "")).split())[:_LONGEST_NOTE] for note in notes]
+        lines = [" ".join(str(note.get("content", "")).split())[:_MAX_NOTE] for note in notes]
         listed = "\n".join(f"- {line}" for line in lines if line)
         return f"{_text('memory')}\n\n{listed}" if listed else ""
 

@@ -22,13 +22,13 @@ OnRetry = Callable[[int, int, float, ModelError], Awaitable[None]]
 """Called with the number of the retry, how many there are, the seconds until then, and the reason."""
 
 FIRST_WAIT = 0.5
-LONGEST_WAIT = 60.0
-LARGEST_ANSWER = 1_000_000
+MAX_WAIT = 60.0
+MAX_ANSWER = 1_000_000
 """Bytes of one answer's text. A message may be a little longer, because of the note that says where it was cut."""
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 """The longest call id and the longest tool name, in characters."""
 _CUT = "\n\n[The answer was cut: the model's output limit was reached.]"
-_TOO_LONG = "\n\n[The answer was cut: it was longer than {most} bytes.]"
+_TOO_LONG = "\n\n[The answer was cut: it was longer than {max_bytes} bytes.]"
 _DECLINED = "[The model declined to answer.]"
 
 
@@ -62,20 +62,20 @@ async def ask(
     *,
     retries: int,
     wait: float = FIRST_WAIT,
-    most: int = LARGEST_ANSWER,
+    max_bytes: int = MAX_ANSWER,
     on_retry: OnRetry | None = None,
 ) -> None:
     """Fill `reply` and show its text. A temporary failure is retried as long as nothing was shown.
 
-    `on_retry` is called before each pause. A provider that asks for a longer pause than `LONGEST_WAIT` is not asked
-    again. Whatever the client raises becomes a `ModelError`; the partial answer is in `reply`. Text beyond `most`
+    `on_retry` is called before each pause. A provider that asks for a longer pause than `MAX_WAIT` is not asked
+    again. Whatever the client raises becomes a `ModelError`; the partial answer is in `reply`. Text beyond `max_bytes`
     bytes is cut, with a note that says so.
     """
     name = str(getattr(model, "name", ""))
     with span("chat", name, gen_ai__request__model=name) as asked:
-        await _ask(model, request, reply, show, retries, wait, most, asked, on_retry)
+        await _ask(model, request, reply, show, retries, wait, max_bytes, asked, on_retry)
         asked.note(gen_ai__usage__input_tokens=reply.input_tokens, gen_ai__usage__output_tokens=reply.output_tokens)
-    _close(reply, show, most)
+    _close(reply, show, max_bytes)
 
 
 async def _ask(
@@ -85,23 +85,23 @@ async def _ask(
     show: Callable[[str], None],
     retries: int,
     wait: float,
-    most: int,
+    max_bytes: int,
     asked: Span,
     on_retry: OnRetry | None,
 ) -> None:
     for attempt in range(retries + 1):
         try:
-            await _stream(model, request, reply, show, most)
+            await _stream(model, request, reply, show, max_bytes)
             return
         except ModelError as error:
             pause = error.retry_after if error.retry_after is not None else wait * 2**attempt * random.uniform(0.8, 1.2)
-            too_long = error.retry_after is not None and pause > LONGEST_WAIT
+            too_long = error.retry_after is not None and pause > MAX_WAIT
             if not error.retryable or attempt == retries or reply.text or too_long:
                 asked.failed(error.code)
                 if too_long:
                     _name_pause(error)
                 raise
-            pause = min(pause, LONGEST_WAIT)
+            pause = min(pause, MAX_WAIT)
             logger("agent").info("model_retry", code=error.code, attempt=attempt + 1, seconds=round(pause, 2))
             reply.calls.clear()
             reply.half = ""
@@ -117,14 +117,14 @@ def _name_pause(error: ModelError) -> None:
 
 
 async def _stream(
-    model: ModelClient, request: ModelRequest, reply: Reply, show: Callable[[str], None], most: int
+    model: ModelClient, request: ModelRequest, reply: Reply, show: Callable[[str], None], max_bytes: int
 ) -> None:
     share = FairShare()
     try:
         async with _closing(model.stream(request)) as items:
             async for item in items:
-                _take(item, reply, show, most)
-                if reply.size > most:
+                _take(item, reply, show, max_bytes)
+                if reply.size > max_bytes:
                     reply.reason = "too_long"
                     return
                 await share.give_way()
@@ -145,9 +145,9 @@ async def _closing(items: AsyncIterator[ModelItem]) -> AsyncIterator[AsyncIterat
             await items.aclose()
 
 
-def _take(item: Any, reply: Reply, show: Callable[[str], None], most: int) -> None:
+def _take(item: Any, reply: Reply, show: Callable[[str], None], max_bytes: int) -> None:
     if isinstance(item, str):
-        _add(item, reply, show, most)
+        _add(item, reply, show, max_bytes)
     elif isinstance(item, ToolCall):
         if len(reply.calls) == MAX_CALLS:
             raise too_many_calls()
@@ -161,16 +161,16 @@ def _take(item: Any, reply: Reply, show: Callable[[str], None], most: int) -> No
         raise ModelError("MODEL_PROTOCOL", f"The model's client yielded {type(item).__name__}.")
 
 
-def _add(piece: str, reply: Reply, show: Callable[[str], None], most: int) -> None:
+def _add(piece: str, reply: Reply, show: Callable[[str], None], max_bytes: int) -> None:
     """Text that can be shown, stored and sent: surrogate pairs are joined, and lone surrogates are replaced."""
     text, reply.half = reply.half + piece, ""
     if not is_unicode(text):
         if "\ud800" <= text[-1] <= "\udbff":
             text, reply.half = text[:-1], text[-1]
         text = scrub(text)
-    left = most - reply.size
+    left = max_bytes - reply.size
     reply.size += len(text) if text.isascii() else len(text.encode())
-    if reply.size > most:
+    if reply.size > max_bytes:
         text = text.encode()[: max(0, left)].decode("utf-8", "ignore")
     if text:
         reply.parts.append(text)
@@ -179,24 +179,24 @@ def _add(piece: str, reply: Reply, show: Callable[[str], None], most: int) -> No
 
 def _usable(call: ToolCall) -> ToolCall:
     """A call whose id and name have a normal length and can be stored and sent."""
-    usual = 0 < len(call.id) <= _LONGEST_NAME and len(call.name) <= _LONGEST_NAME
+    usual = 0 < len(call.id) <= _MAX_NAME and len(call.name) <= _MAX_NAME
     short = len(call.arguments) <= MAX_ARGUMENTS_BYTES + 1
     if usual and short and is_unicode(call.id + call.name) and is_unicode(call.arguments):
         return call
     fields = {
-        "id": call.id if 0 < len(call.id) <= _LONGEST_NAME else f"call_{uuid7()}",
-        "name": call.name[:_LONGEST_NAME],
+        "id": call.id if 0 < len(call.id) <= _MAX_NAME else f"call_{uuid7()}",
+        "name": call.name[:_MAX_NAME],
         "arguments": call.arguments[: MAX_ARGUMENTS_BYTES + 1],  # still too many: the call is refused
     }
     return ToolCall(**scrub(fields))
 
 
-def _close(reply: Reply, show: Callable[[str], None], most: int) -> None:
+def _close(reply: Reply, show: Callable[[str], None], max_bytes: int) -> None:
     """Add a note to an answer that is incomplete."""
     note = "\ufffd" if reply.half else ""
     reply.half = ""
     if reply.reason == "too_long":
-        note = _TOO_LONG.format(most=most)
+        note = _TOO_LONG.format(max_bytes=max_bytes)
     elif reply.reason == "length" and not reply.calls:
         note += _CUT
     elif reply.reason == "refusal" and not reply.text.strip():

@@ -11,7 +11,7 @@ from toolgate.runtime.policy_source import check_policy
 from toolgate.sessions import StoredHandoff
 from toolgate.tools.context import ToolContext
 
-MOST = 64
+MAX_SESSIONS = 64
 """Sessions that are kept; the one that was idle for longest is closed first."""
 
 
@@ -72,7 +72,7 @@ class SessionSlots:
         return slot
 
     async def _make_room(self) -> None:
-        for session_id in list(self._slots)[:-MOST]:
+        for session_id in list(self._slots)[:-MAX_SESSIONS]:
             if not self._slots[session_id].taken:
                 await self._slots.pop(session_id).context.aclose()
 

@@ -22,7 +22,7 @@ _QUOTED: Final = 0.25
 """The part of the limit that the person's own words may take."""
 _RECORD: Final = 0.6
 """The part of the limit that the record to summarise may take."""
-_LEAST: Final = 200
+_MIN_CHARACTERS: Final = 200
 """Characters that are always left of a message."""
 _SUMMARY = "[Summary of the conversation up to here. The original messages are stored.]\n\n"
 _WORDS = "[What the user said up to here, in their own words.]\n\n"
@@ -38,7 +38,7 @@ async def write_summary(
         {"role": "user", "content": f"<record>\n{record}\n</record>\n\nWrite the summary now."},
     ]
     reply = Reply()
-    most = min(MAX_SUMMARY_BYTES, dependencies.settings.max_answer_bytes)
+    max_bytes = min(MAX_SUMMARY_BYTES, dependencies.settings.max_answer_bytes)
     retries = min(1, dependencies.settings.retries)
     await ask(
         dependencies.model,
@@ -47,7 +47,7 @@ async def write_summary(
         lambda _: None,
         retries=retries,
         wait=dependencies.first_wait,
-        most=most,
+        max_bytes=max_bytes,
     )
     text = reply.text.strip()
     if not text or reply.reason == "refusal":
@@ -74,7 +74,7 @@ def _fitted(texts: Sequence[str], characters: int) -> list[str]:
             allowed = share
             break
         left -= length
-    return [shortened(text, max(_LEAST, allowed)) for text in texts]
+    return [shortened(text, max(_MIN_CHARACTERS, allowed)) for text in texts]
 
 
 def shortened(text: str, characters: int) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MAX_REFUSALS = 8
 """Requests of one turn that may be too long before the turn fails."""
-LARGEST = 1024 * 1024
+MAX_MESSAGE_BYTES = 1024 * 1024
 """The largest message, in bytes."""
 
 
@@ -229,7 +229,7 @@ class RunningTurn:
                     lambda text: self._emit(TextChunk(content=text)),
                     retries=self._dependencies.settings.retries,
                     wait=self._dependencies.first_wait,
-                    most=self._dependencies.settings.max_answer_bytes,
+                    max_bytes=self._dependencies.settings.max_answer_bytes,
                     on_retry=self._retrying,
                 )
                 self._dependencies.limits.accepted(self._dependencies.model, size)
@@ -380,7 +380,7 @@ class RunningTurn:
 
 def _bounded(text: str) -> str:
     """The text, cut to the size of a message."""
-    if len(text) <= LARGEST // 4:
+    if len(text) <= MAX_MESSAGE_BYTES // 4:
         return text
     encoded = text.encode("utf-8", "replace")
-    return text if len(encoded) <= LARGEST else encoded[:LARGEST].decode("utf-8", "ignore")
+    return text if len(encoded) <= MAX_MESSAGE_BYTES else encoded[:MAX_MESSAGE_BYTES].decode("utf-8", "ignore")

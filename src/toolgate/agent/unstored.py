@@ -15,7 +15,7 @@ from toolgate.protocol.record import CallRecord
 from toolgate.sessions import Lease, Message, SessionStore
 
 _FIRST_WAIT = 0.2
-_LONGEST_WAIT = 5.0
+_MAX_WAIT = 5.0
 _LAST_TRY = 5.0
 """Seconds that a process which shuts down waits for the store."""
 
@@ -71,7 +71,7 @@ class UnstoredResults:
         wait = 0.0
         while not end.stored:
             await asyncio.sleep(wait)
-            wait = min(max(2 * wait, _FIRST_WAIT), _LONGEST_WAIT)
+            wait = min(max(2 * wait, _FIRST_WAIT), _MAX_WAIT)
             with contextlib.suppress(StoreError, SessionBusy):  # the store is full, locked or unavailable: try later
                 await self._store(end)
 

@@ -18,7 +18,7 @@ class UsageError(Exception):
     """The words do not fit; the message says why and what to write."""
 
 
-_LARGEST = 10**18
+_MAX_NUMBER = 10**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,11 @@ class Arguments:
 
 
 def _whole_number(text: str) -> int | None:
-    """The number that is written, no larger than `_LARGEST`: beyond it nothing differs."""
+    """The number that is written, no larger than `_MAX_NUMBER`: beyond it nothing differs."""
     if not (text.isascii() and text.isdigit()):
         return None
     digits = text.lstrip("0")
-    return min(int(digits[:20] or "0"), _LARGEST)
+    return min(int(digits[:20] or "0"), _MAX_NUMBER)
 
 
 def _exactly(given: tuple[str, ...], wanted: list[str]) -> tuple[str, ...]:

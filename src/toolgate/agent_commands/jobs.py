@@ -17,7 +17,7 @@ _KEEP = re.compile(
     r"[ \t]+keep(?=[ \t]|$)(?:[ \t]+--after(?:=|[ \t]+)([0-9]{1,6}(?:\.[0-9]{1,3})?)(?=[ \t]|$))?"
     r"(?:[ \t]+--(?=[ \t]|$))?[ \t]*"
 )
-_LONGEST_WAIT = 600
+_MAX_WAIT = 600
 
 
 def kept(rest: str) -> tuple[str, float | None] | None:
@@ -49,7 +49,7 @@ def _build(given: Arguments, cwd: str) -> SessionCommand | RoutedCall:
     if "--timeout" in given.options:
         if action != "wait":
             raise UsageError("--timeout is for 'jobs wait' only")
-        arguments["timeout"] = min(given.number("--timeout", 0), _LONGEST_WAIT)
+        arguments["timeout"] = min(given.number("--timeout", 0), _MAX_WAIT)
     return SessionCommand(command="jobs", arguments=arguments)
 
 
@@ -95,7 +95,7 @@ async def run_jobs(jobs: Jobs, arguments: dict[str, Any]) -> CommandResult:
         runs = f"toolgate: {job} is still running; this is its output so far\n" if info.running else ""
         return CommandResult(stdout, stderr + runs, 0)
     if action == "wait":
-        info = await jobs.wait(job, arguments.get("timeout", _LONGEST_WAIT))
+        info = await jobs.wait(job, arguments.get("timeout", _MAX_WAIT))
         late = f"{job} still runs; wait again with: jobs wait {job}\n" if info.running else ""
         stdout, stderr = jobs.output(job)
         return CommandResult(stdout, stderr + late, 0 if info.running else info.exit_code)

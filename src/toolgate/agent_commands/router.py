@@ -26,7 +26,7 @@ _FIRST = re.compile(r"\s*([a-z_]+)(?=[\s;&|<>()]|$)")
 _NO_WORD = re.compile(r"(?:[ \t]|\\\n)*(?:$|[\n;&|<>()#])")
 _CD_AND_PATCH = re.compile(r"\s*(cd[ \t]+[^\n;&|<>()]+?)[ \t]*&&[ \t]*(apply_patch[ \t]*<<.*)", re.DOTALL)
 _READ_OPTION = re.compile(r"-[ers]*p[^-]*")
-_MOST_UNWRAPPED = 16
+_MAX_UNWRAPPED = 16
 """How many `bash` and `jobs keep` may stand before one another."""
 _HELP = frozenset({"-h", "--help"})
 Exists = Callable[[str], bool]
@@ -41,7 +41,7 @@ def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists, d
 
     Pure: `exists` is asked whether a file is there, with a path relative to the root or an absolute one.
     """
-    for unwrapped in range(depth, _MOST_UNWRAPPED):
+    for unwrapped in range(depth, _MAX_UNWRAPPED):
         first = _FIRST.match(command_line)
         word = first.group(1) if first else ""
         if first is not None and word == "bash":

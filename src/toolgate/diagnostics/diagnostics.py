@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
     from toolgate.workspace.file_guard import FileGuard
 
-MOST_FILES = 20
+MAX_FILES = 20
 """Files of one call that are checked."""
-_MOST_KEPT = 256
+_MAX_KEPT = 256
 _NOT_RUN = (126, 127)
 """Exit codes of a shell that could not run the program."""
-_LONGEST_REASON = 200
-_LARGEST = 4 << 20
+_MAX_REASON = 200
+_MAX_FILE_BYTES = 4 << 20
 """Bytes of a file in which lines are looked up."""
 
 
@@ -55,7 +55,7 @@ class Diagnostics:
         """What the checkers say about files (relative to the root) as they are now. A file that is absent has none."""
         report = DiagnosticsReport()
         deadline = time.monotonic() + self._settings.diagnostics.timeout
-        for path in paths[:MOST_FILES]:
+        for path in paths[:MAX_FILES]:
             if not self._workspace.is_file(path) or self._guard.judge(path) is not None:
                 continue
             found: list[Problem] = []
@@ -102,7 +102,7 @@ class Diagnostics:
             report.notes.append(f"{check.checker} did not end within {self._settings.diagnostics.timeout:g} seconds.")
             return []
         found = self._kept[key] = self._with_source(check.read(check.checker, output, path), path)
-        while len(self._kept) > _MOST_KEPT:
+        while len(self._kept) > _MAX_KEPT:
             self._kept.popitem(last=False)
         return found
 
@@ -111,7 +111,7 @@ class Diagnostics:
         if not problems:
             return []
         with self._workspace.open_file(path) as file:
-            lines = file.read(_LARGEST, 0).decode(errors="replace").splitlines()
+            lines = file.read(_MAX_FILE_BYTES, 0).decode(errors="replace").splitlines()
         return [
             replace(problem, source=lines[problem.line - 1].strip()) if 0 < problem.line <= len(lines) else problem
             for problem in problems
@@ -129,5 +129,5 @@ class Diagnostics:
         result = await shell.execute(check.command, timeout=seconds, access="read")
         if result.exit_code in _NOT_RUN:
             said = result.stderr.strip().splitlines() or ["it does not exist"]
-            raise ToolError(ErrorCode.EXECUTION_ERROR, f"{said[0][:_LONGEST_REASON].rstrip('.')}.", "")
+            raise ToolError(ErrorCode.EXECUTION_ERROR, f"{said[0][:_MAX_REASON].rstrip('.')}.", "")
         return None if result.timed_out else f"{result.stdout}\n{result.stderr}"

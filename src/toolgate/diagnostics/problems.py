@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-MOST_PROBLEMS = 500
+MAX_PROBLEMS = 500
 """Problems of one file that are read."""
-_LONGEST = 300
+_MAX_MESSAGE = 300
 _LINE = re.compile(
     r"^(?P<path>[^\s:(][^:(\n]*)[:(](?P<line>\d+)(?:[:,](?P<column>\d+)(?:-\d+)?)?\)?:?[ \t]+(?P<message>\S.*)$"
 )
@@ -46,7 +46,7 @@ def read_lines(checker: str, output: str, path: str) -> list[Problem]:
         match = _LINE.match(_TERMINAL.sub("", line))
         if match is not None and _is(match["path"], path):
             found.append(_problem(checker, int(match["line"][:9]), match["message"]))
-    return found[:MOST_PROBLEMS]
+    return found[:MAX_PROBLEMS]
 
 
 def read_pyright(checker: str, output: str, path: str) -> list[Problem]:
@@ -57,7 +57,7 @@ def read_pyright(checker: str, output: str, path: str) -> list[Problem]:
             _problem(checker, int(item["range"]["start"]["line"]) + 1, f"{item['severity']}: {item['message']}")
             for item in items
             if item.get("severity") in ("error", "warning") and _is(str(item["file"]), path)
-        ][:MOST_PROBLEMS]
+        ][:MAX_PROBLEMS]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
 
@@ -69,7 +69,7 @@ def read_rust_analyzer(checker: str, output: str, path: str) -> list[Problem]:
         match = _RUST.search(line)
         if match is not None and _is(match["path"], path):
             found.append(_problem(checker, int(match["line"][:9]) + 1, f"{match['message']}: {match['rest']}"))
-    return found[:MOST_PROBLEMS]
+    return found[:MAX_PROBLEMS]
 
 
 def new_problems(before: Sequence[Problem], after: Sequence[Problem]) -> list[Problem]:
@@ -98,7 +98,7 @@ def new_problems(before: Sequence[Problem], after: Sequence[Problem]) -> list[Pr
 
 def _problem(checker: str, line: int, message: str) -> Problem:
     text = " ".join(_TERMINAL.sub("", message).split())
-    return Problem(checker=checker, line=line, message=text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+    return Problem(checker=checker, line=line, message=text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…")
 
 
 def _is(reported: str, path: str) -> bool:

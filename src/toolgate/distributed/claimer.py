@@ -33,7 +33,7 @@ class _Slots:
     """The places that a worker has for the turns of one queue."""
 
     claimant: Claimant
-    most: int
+    limit: int
     running: dict[asyncio.Task[None], str] = field(default_factory=dict)
     """The tasks that run turns, with the id of the turn."""
 
@@ -61,9 +61,11 @@ class Claimer:
             (agents_queue, options.agent_slots, options.user_agents),
         )
         self._slots = [
-            _Slots(claimant=Claimant(worker=worker, queue=name(workspace), share=share, lease=options.lease), most=most)
+            _Slots(
+                claimant=Claimant(worker=worker, queue=name(workspace), share=share, lease=options.lease), limit=limit
+            )
             for workspace in workspaces
-            for name, most, share in kinds
+            for name, limit, share in kinds
         ]
 
     def wake(self) -> None:
@@ -118,7 +120,7 @@ class Claimer:
             )
         for look in looks:
             found: ClaimedTurn | bool = True
-            while found and len(slots.running) < slots.most and not self._stopping:
+            while found and len(slots.running) < slots.limit and not self._stopping:
                 found = await self._db.write(functools.partial(look, claimant=slots.claimant))
                 if found is True:
                     await asyncio.sleep(_BUSY)
@@ -135,7 +137,7 @@ class Claimer:
         self.wake()
 
     def _load(self) -> float:
-        return sum(len(slots.running) for slots in self._slots) / sum(slots.most for slots in self._slots)
+        return sum(len(slots.running) for slots in self._slots) / sum(slots.limit for slots in self._slots)
 
     def _is_time_to_reclaim(self) -> bool:
         return self._now() - self._looked >= pause_of(self._options.lease)

@@ -61,7 +61,7 @@ def _first(transaction: Transaction, claimant: Claimant, users: list[str]) -> Cl
         if not turn_queue.lock(transaction, name):
             busy = True
             continue
-        found = turn_queue.take(transaction, name, claimant.worker, most=claimant.share, timeout=claimant.lease)
+        found = turn_queue.take(transaction, name, claimant.worker, limit=claimant.share, timeout=claimant.lease)
         if found is not None:
             return dispatches.start(transaction, *found, claimant.worker, claimant.lease) or True
     return busy

@@ -40,32 +40,32 @@ def _check_worker(transaction: Transaction, workspace: str, grace: float) -> Non
         )
 
 
-def _check_queue(transaction: Transaction, most: int) -> None:
+def _check_queue(transaction: Transaction, limit: int) -> None:
     sql = "SELECT COUNT(*) FROM (SELECT 1 FROM dispatches WHERE state = 'queued' LIMIT ?1) waiting"
-    row = transaction.row(sql, most)
-    if row is not None and row[0] >= most:
-        raise LimitReached(f"{most} turns are waiting for a worker already; nothing was sent. Try again in a moment.")
+    row = transaction.row(sql, limit)
+    if row is not None and row[0] >= limit:
+        raise LimitReached(f"{limit} turns are waiting for a worker already; nothing was sent. Try again in a moment.")
 
 
-def _check_rate(transaction: Transaction, user: str, most: int) -> None:
+def _check_rate(transaction: Transaction, user: str, limit: int) -> None:
     sql = (
         "SELECT COUNT(*) FROM (SELECT 1 FROM dispatches "
         f"WHERE user_name = ?1 AND submitted_at > {NOW} - {_MINUTE} AND agent = '' LIMIT ?2) latest"
     )
-    row = transaction.row(sql, user, most)
-    if row is not None and row[0] >= most:
+    row = transaction.row(sql, user, limit)
+    if row is not None and row[0] >= limit:
         raise LimitReached(
-            f"You have sent {most} messages in the last minute; nothing was sent. Try again in a minute."
+            f"You have sent {limit} messages in the last minute; nothing was sent. Try again in a minute."
         )
 
 
-def _check_budget(transaction: Transaction, user: str, most: int) -> None:
+def _check_budget(transaction: Transaction, user: str, limit: int) -> None:
     sql = (
         "SELECT COALESCE(SUM(t.input_tokens + t.output_tokens), 0) FROM dispatches d JOIN turns t ON t.id = d.turn_id "
         f"WHERE d.user_name = ?1 AND d.submitted_at > {NOW} - {_DAY}"
     )
     row = transaction.row(sql, user)
-    if row is not None and row[0] >= most:
+    if row is not None and row[0] >= limit:
         raise LimitReached(
-            f"You have used the {most} tokens of a day; nothing was sent. Try again tomorrow, or ask the operator."
+            f"You have used the {limit} tokens of a day; nothing was sent. Try again tomorrow, or ask the operator."
         )

@@ -18,7 +18,7 @@ _PAUSE = 0.1
 """Seconds between two writes."""
 _LONG_PAUSE = 0.5
 """The same while a command prints more than can be written."""
-_LONGEST = 256 * 1024
+_MAX_CHARACTERS = 256 * 1024
 """Characters of an answer that are shown before it is complete."""
 _LAST = 2.0
 """Seconds that a write may still take after the turn has ended."""
@@ -46,7 +46,7 @@ class LiveWriter:
         if isinstance(event, TextChunk):
             if not self._text:
                 self._base, self._written = self._position(), 0
-            if len(self._text) < _LONGEST:
+            if len(self._text) < _MAX_CHARACTERS:
                 self._text += clean(event.content)
         elif isinstance(event, ToolOutput):
             self._printed.add(event.call_id, event.stream, event.text)

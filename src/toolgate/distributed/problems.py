@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 LONG_WAIT = 30.0
 """Seconds that a turn may wait for a worker before it counts as a problem."""
-_FEW = 5
+_MIN_FAILURES = 5
 """Failures per hour below which there is no problem."""
 
 
@@ -73,7 +73,7 @@ def _silent(workers: Sequence[WorkerStatus]) -> Iterator[str]:
 
 
 def _failing(turns: TurnStatus) -> Iterator[str]:
-    if turns.failed >= _FEW and turns.failed > turns.done:
+    if turns.failed >= _MIN_FAILURES and turns.failed > turns.done:
         yield (
             f"{turns.failed} of the {turns.failed + turns.done} turns of the last hour failed: `toolgate sessions` and "
             "the workers' log say why"

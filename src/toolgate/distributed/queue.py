@@ -139,10 +139,12 @@ def lock(transaction: Transaction, name: str) -> bool:
     return row is not None and bool(row[0])
 
 
-def take(transaction: Transaction, name: str, worker: str, *, most: int, timeout: float) -> tuple[Job, str, str] | None:
+def take(
+    transaction: Transaction, name: str, worker: str, *, limit: int, timeout: float
+) -> tuple[Job, str, str] | None:
     """Claim a job, with the ids of its turn and of its session. Jobs without a heartbeat for `timeout` count, too.
 
-    None if nothing waits, or if `most` jobs of this name run already. The caller MUST have the lock of the name.
+    None if nothing waits, or if `limit` jobs of this name run already. The caller MUST have the lock of the name.
     """
     from pgqueuer.queries import EntrypointExecutionParameter
     from pgqueuer.types import QueueEntrypoint, QueueManagerId
@@ -151,7 +153,7 @@ def take(transaction: Transaction, name: str, worker: str, *, most: int, timeout
         transaction,
         lambda queries: queries.dequeue(
             1,
-            {QueueEntrypoint(name): EntrypointExecutionParameter(most)},
+            {QueueEntrypoint(name): EntrypointExecutionParameter(limit)},
             QueueManagerId(uuid.UUID(worker)),
             None,
             timedelta(seconds=timeout),

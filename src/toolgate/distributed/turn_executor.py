@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _AGAIN = ("STORE_ERROR", "SESSION_FENCED")
 """Retryable outcomes: the database or the session was lost, and another worker resumes the turn."""
-MOST_ATTEMPTS = 20
+MAX_ATTEMPTS = 20
 """Workers that may be lost while they run one turn."""
-_HOPELESS = f"{MOST_ATTEMPTS} workers were lost while they ran this turn; it is not tried again."
+_HOPELESS = f"{MAX_ATTEMPTS} workers were lost while they ran this turn; it is not tried again."
 
 
 class TurnOutcome(enum.Enum):
@@ -111,7 +111,7 @@ class TurnExecutor:
                 await self._live.close()
 
     async def _tried(self) -> TurnOutcome:
-        if self._taken.turn.attempt > MOST_ATTEMPTS:
+        if self._taken.turn.attempt > MAX_ATTEMPTS:
             return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
         try:
             async with self._dependencies.agent as loop:

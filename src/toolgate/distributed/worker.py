@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolgate.distributed.workers import WorkerState
     from toolgate.sessions import Database, Lease
 
-_MOST_BREAKS = 5
+_MAX_BREAKS = 5
 """Attempts at a turn that fails in an unexpected way."""
 _ANSWER = 3.0
 """Seconds that a request for the status waits for the database."""
@@ -183,7 +183,7 @@ class Worker:
         """End a turn that fails here every time; any other is tried again."""
         turn_id = taken.turn.id
         self._breaks[turn_id] += 1
-        if self._breaks[turn_id] < _MOST_BREAKS:
+        if self._breaks[turn_id] < _MAX_BREAKS:
             return TurnOutcome.lost
         ending = {"status": "failed", "code": "INTERNAL_ERROR", "error": f"The turn could not be run ({what})."}
         try:

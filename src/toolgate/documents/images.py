@@ -15,13 +15,13 @@ from toolgate.protocol.content import ImageContent, MediaType
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.threads import Stop
 
-LARGEST_FILE: Final = 20 << 20
+MAX_FILE: Final = 20 << 20
 """Bytes of the largest picture that is read."""
-MOST_PIXELS: Final = 40_000_000
+MAX_PIXELS: Final = 40_000_000
 """Pixels of the largest picture that is decoded."""
-LONGEST_SIDE: Final = 1568
+MAX_SIDE: Final = 1568
 """Pixels of a side from which on a picture is scaled: providers do not look closer."""
-MOST_BYTES: Final = 1_500_000
+MAX_BYTES: Final = 1_500_000
 """Bytes of a picture that is sent, if it can be scaled."""
 _UNSCALED_BYTES: Final = 3_700_000
 """Bytes of a picture that is sent as it is: with base64, all providers take it."""
@@ -35,10 +35,10 @@ def read_image(stop: Stop, fd: int, name: str) -> tuple[ImageContent, str]:
     header = image_header(os.pread(fd, SAMPLE, 0))
     if header is None:
         raise unusable(name, "is not a picture that models take")
-    if size > LARGEST_FILE:
-        raise unusable(name, f"has {size:,} bytes; pictures are read up to {LARGEST_FILE:,}")
-    if header.width * header.height > MOST_PIXELS:
-        raise unusable(name, f"has {_size(header)} pixels; pictures are decoded up to {MOST_PIXELS:,} pixels")
+    if size > MAX_FILE:
+        raise unusable(name, f"has {size:,} bytes; pictures are read up to {MAX_FILE:,}")
+    if header.width * header.height > MAX_PIXELS:
+        raise unusable(name, f"has {_size(header)} pixels; pictures are decoded up to {MAX_PIXELS:,} pixels")
     if not is_installed("pillow"):
         return _as_it_is(fd, size, header, name), ""
     return _scaled(stop, fd, size, header, name)
@@ -53,14 +53,14 @@ def image_of(stop: Stop, data: bytes, name: str) -> ImageContent:
         os.close(fd)
 
 
-def small_png(stop: Stop, image: ImageContent, side: int, most: int) -> ImageContent:
-    """Return a picture as a PNG of at most `side` pixels a side and `most` bytes. Raises `ToolError`."""
+def small_png(stop: Stop, image: ImageContent, side: int, limit: int) -> ImageContent:
+    """Return a picture as a PNG of at most `side` pixels a side and `limit` bytes. Raises `ToolError`."""
     if not is_installed("pillow"):
         raise unusable(image.name, "cannot be scaled without Pillow")
     fd = memory_file(image.data)
     try:
         size = len(image.data)
-        task = {"task": "image", "pixels": MOST_PIXELS, "side": side, "most": most, "bytes": size, "only": "PNG"}
+        task = {"task": "image", "pixels": MAX_PIXELS, "side": side, "max_bytes": limit, "bytes": size, "only": "PNG"}
         frames = decode(stop, fd, task)
     finally:
         os.close(fd)
@@ -98,12 +98,12 @@ def _as_it_is(fd: int, size: int, header: ImageHeader, name: str) -> ImageConten
 
 def _scaled(stop: Stop, fd: int, size: int, header: ImageHeader, name: str) -> tuple[ImageContent, str]:
     """The picture after it was decoded in the worker."""
-    task = {"task": "image", "pixels": MOST_PIXELS, "side": LONGEST_SIDE, "most": MOST_BYTES, "bytes": size}
+    task = {"task": "image", "pixels": MAX_PIXELS, "side": MAX_SIDE, "max_bytes": MAX_BYTES, "bytes": size}
     frames = decode(stop, fd, task)
     if frames.error is not None:
         word, said = frames.error
         if word == "pixels":
-            raise unusable(name, f"has {said} pixels; pictures are decoded up to {MOST_PIXELS:,} pixels")
+            raise unusable(name, f"has {said} pixels; pictures are decoded up to {MAX_PIXELS:,} pixels")
         if word in ("limits", "memory"):
             raise unusable(name, f"cannot be decoded within {MEMORY >> 20} MiB and {SECONDS} s")
         raise _broken(header, name)

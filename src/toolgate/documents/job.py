@@ -21,7 +21,7 @@ from toolgate.workspace.threads import Stop
 
 DEADLINE = SECONDS + 10.0
 """Seconds after which the worker is ended, also if it only waits."""
-_MOST_ANSWER = 64 << 20
+_MAX_ANSWER = 64 << 20
 _PACKAGES = {"pillow": "PIL", "pypdf": "pypdf", "pypdfium2": "pypdfium2"}
 
 
@@ -38,7 +38,7 @@ class Frames:
     def feed(self, chunk: bytes) -> None:
         """Add the next piece of output."""
         self._size += len(chunk)
-        if self._size <= _MOST_ANSWER:
+        if self._size <= _MAX_ANSWER:
             self._buffer += chunk
             self._take()
 

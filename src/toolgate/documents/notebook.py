@@ -15,11 +15,11 @@ from toolgate.protocol.content import ImageContent
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.threads import Stop
 
-LARGEST_FILE: Final = 64 << 20
+MAX_FILE: Final = 64 << 20
 """Bytes of the largest notebook that is read."""
-MOST_PICTURES: Final = 4
+MAX_PICTURES: Final = 4
 """Pictures among the outputs that one call shows."""
-_MOST_CHARACTERS: Final = 4 << 20
+_MAX_CHARACTERS: Final = 4 << 20
 """Characters of cells that are looked through for a window."""
 
 
@@ -40,9 +40,9 @@ class Notebook:
 def read_notebook(stop: Stop, fd: int, name: str) -> Notebook:
     """Return the cells. Raises `ToolError` if the file is not a notebook."""
     size = os.fstat(fd).st_size
-    if size > LARGEST_FILE:
-        raise _unreadable(name, f"has {size:,} bytes; notebooks are read up to {LARGEST_FILE:,}")
-    task = {"task": "notebook", "characters": _MOST_CHARACTERS, "most_pictures": MOST_PICTURES, "first": 0}
+    if size > MAX_FILE:
+        raise _unreadable(name, f"has {size:,} bytes; notebooks are read up to {MAX_FILE:,}")
+    task = {"task": "notebook", "characters": _MAX_CHARACTERS, "most_pictures": MAX_PICTURES, "first": 0}
     frames = decode(stop, fd, task)
     head = next((head for head, _ in frames.frames if "cells" in head), None)
     if head is None:

@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_MOST_OUTPUTS = 20
+_MAX_OUTPUTS = 20
 """Outputs that are shown of one cell."""
-_LONGEST_OUTPUT = 4_000
-_LONGEST_SOURCE = 100_000
+_MAX_OUTPUT = 4_000
+_MAX_SOURCE = 100_000
 _ESCAPES = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")
 _TEXTS = ("text/markdown", "text/plain", "text/latex", "application/json", "text/html")
 _OLD_TYPES = {
@@ -75,17 +75,17 @@ def _cell(number: int, cell: dict[str, Any]) -> tuple[str, list[bytes]]:
     count = cell.get("execution_count", cell.get("prompt_number"))
     ran = f", run {count}" if isinstance(count, int) else ""
     source = joined(cell.get("source", cell.get("input")))
-    if len(source) > _LONGEST_SOURCE:
-        source = f"{source[:_LONGEST_SOURCE]}\n[cut: {len(source)} characters]"
+    if len(source) > _MAX_SOURCE:
+        source = f"{source[:_MAX_SOURCE]}\n[cut: {len(source)} characters]"
     parts = [f"--- cell {number} ({kind}{ran}) ---", source]
     found = cell.get("outputs")
     outputs = found if isinstance(found, list) else []
     images: list[bytes] = []
-    for output in outputs[:_MOST_OUTPUTS]:
+    for output in outputs[:_MAX_OUTPUTS]:
         if isinstance(output, dict):
             parts.append(_output(output, images))
-    if len(outputs) > _MOST_OUTPUTS:
-        parts.append(f"[{len(outputs) - _MOST_OUTPUTS} more outputs]")
+    if len(outputs) > _MAX_OUTPUTS:
+        parts.append(f"[{len(outputs) - _MAX_OUTPUTS} more outputs]")
     return "\n".join(part for part in parts if part), images
 
 
@@ -120,9 +120,9 @@ def _shown(what: str, text: str) -> str:
     text = _ESCAPES.sub("", text).rstrip()
     if not text:
         return ""
-    if len(text) > _LONGEST_OUTPUT:
-        half = _LONGEST_OUTPUT // 2
-        text = f"{text[:half]}\n[… {len(text) - _LONGEST_OUTPUT} characters …]\n{text[-half:]}"
+    if len(text) > _MAX_OUTPUT:
+        half = _MAX_OUTPUT // 2
+        text = f"{text[:half]}\n[… {len(text) - _MAX_OUTPUT} characters …]\n{text[-half:]}"
     return f"[{what}]\n{text}"
 
 

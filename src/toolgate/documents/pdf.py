@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, cast
 
-from toolgate.documents.images import INSTALL, LONGEST_SIDE, MOST_BYTES
+from toolgate.documents.images import INSTALL, MAX_BYTES, MAX_SIDE
 from toolgate.documents.job import Frames, decode, is_installed
 from toolgate.documents.worker import MEMORY, SECONDS
 from toolgate.errors import ToolError
@@ -16,9 +16,9 @@ from toolgate.protocol.content import ImageContent, MediaType
 from toolgate.workspace.oserrors import quote
 from toolgate.workspace.threads import Stop
 
-LARGEST_FILE: Final = 100 << 20
+MAX_FILE: Final = 100 << 20
 """Bytes of the largest PDF file that is read."""
-MOST_PICTURES: Final = 4
+MAX_PICTURES: Final = 4
 """Pages that one call shows as pictures."""
 _PAGES = re.compile(r"\s*([0-9]{1,6})\s*(?:(-)\s*([0-9]{1,6})?\s*)?")
 _TEXT_CHARACTERS: Final = 38_000
@@ -64,17 +64,17 @@ def read_pdf(stop: Stop, fd: int, name: str, pages: str, *, pictures: bool) -> P
         if not is_installed(package):
             raise _missing(name, package)
     size = os.fstat(fd).st_size
-    if size > LARGEST_FILE:
-        raise _unreadable(name, f"has {size:,} bytes; PDF files are read up to {LARGEST_FILE:,}")
+    if size > MAX_FILE:
+        raise _unreadable(name, f"has {size:,} bytes; PDF files are read up to {MAX_FILE:,}")
     task = {
         "task": "pdf",
         "pictures": pictures,
         "first": first,
         "last": last,
         "characters": _TEXT_CHARACTERS,
-        "side": LONGEST_SIDE,
-        "most": MOST_BYTES,
-        "most_pictures": MOST_PICTURES,
+        "side": MAX_SIDE,
+        "max_bytes": MAX_BYTES,
+        "most_pictures": MAX_PICTURES,
     }
     frames = decode(stop, fd, task)
     return _pages(frames, name, first, last)

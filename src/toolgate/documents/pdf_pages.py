@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_LONGEST_PAGE = 200_000
+_MAX_PAGE = 200_000
 """Characters of one page that are passed on."""
 _RESOLUTION = 1.5
 """Pixels per point: 108 dots per inch."""
@@ -40,7 +40,7 @@ def _texts(task: dict[str, Any]) -> None:
             pages = reader.pages
             left = task["characters"]
             for number in _wanted(task, len(pages)):
-                text = pages[number - 1].extract_text()[:_LONGEST_PAGE]
+                text = pages[number - 1].extract_text()[:_MAX_PAGE]
                 left -= len(text.encode("utf-8", "replace")) + 20
                 if left < 0 and number > task["first"]:
                     return
@@ -63,4 +63,4 @@ def _pictures(task: dict[str, Any]) -> None:
         page = document[number - 1]
         longest = max(page.get_width(), page.get_height(), 1.0)
         bitmap = page.render(scale=min(_RESOLUTION, task["side"] / longest))
-        send(bitmap.to_pil(), task["side"], task["most"], page=number)
+        send(bitmap.to_pil(), task["side"], task["max_bytes"], page=number)

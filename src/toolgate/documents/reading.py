@@ -9,7 +9,7 @@ from typing import Any, Final
 from toolgate.documents.image_header import SAMPLE, image_header
 from toolgate.documents.images import read_image
 from toolgate.documents.notebook import read_notebook
-from toolgate.documents.pdf import MOST_PICTURES, PdfPages, parse_pages, read_pdf
+from toolgate.documents.pdf import MAX_PICTURES, PdfPages, parse_pages, read_pdf
 from toolgate.protocol.content import ImageContent, format_name
 from toolgate.workspace.file_state import digest_file, identity
 from toolgate.workspace.oserrors import quote
@@ -97,7 +97,7 @@ def _about_pages(found: PdfPages, path: str, wanted: DocumentPart, more: int | N
     which = f"page {numbers[0]}" if len(numbers) == 1 else f"pages {numbers[0]}-{numbers[-1]}"
     sentences = [f"{quote(path)} is a PDF file of {found.count} pages. Here: {which}."]
     if not wanted.pictures and not any(text.strip() for _, text in found.texts):
-        sentences.append(f"They have no text: they may be scanned. Pass pictures=true to see up to {MOST_PICTURES}.")
+        sentences.append(f"They have no text: they may be scanned. Pass pictures=true to see up to {MAX_PICTURES}.")
     if found.stopped:
         sentences.append("Decoding was ended there, because it took too long or too much memory.")
     if more is not None:

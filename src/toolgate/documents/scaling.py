@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 _QUALITY = 85
-_SMALLEST = 64
+_MIN_SIDE = 64
 
 
 def work(task: dict[str, Any]) -> None:
@@ -28,34 +28,36 @@ def work(task: dict[str, Any]) -> None:
             raise Refused("pixels", f"{width} × {height}")
         image.draft("RGB", (task["side"], task["side"]))
         image.load()
-        fits = max(width, height) <= task["side"] and task["bytes"] <= task["most"]
+        fits = max(width, height) <= task["side"] and task["bytes"] <= task["max_bytes"]
         turned = image.getexif().get(0x0112, 1) != 1
         taken = (only,) if only else _FORMATS
         if fits and not turned and image.format in taken and getattr(image, "n_frames", 1) == 1:
             answer({"same": True, "width": width, "height": height})
             return
-        send(ImageOps.exif_transpose(image), task["side"], task["most"], only, frames=getattr(image, "n_frames", 1))
+        send(
+            ImageOps.exif_transpose(image), task["side"], task["max_bytes"], only, frames=getattr(image, "n_frames", 1)
+        )
 
 
-def send(image: Image.Image, side: int, most: int, only: str | None = None, **more: Any) -> None:
-    """Answer with a picture of at most `side` pixels a side and `most` bytes, in the format `only` if it is given."""
+def send(image: Image.Image, side: int, limit: int, only: str | None = None, **more: Any) -> None:
+    """Answer with a picture of at most `side` pixels a side and `limit` bytes, in the format `only` if it is given."""
     sharp = image.mode in ("1", "L", "LA", "P", "PA", "RGBA", "I", "I;16")
     whole = image.convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
     while True:
         whole.thumbnail((side, side))
-        data, kind = _encoded(whole, most, sharp, only)
-        if len(data) <= most or side <= _SMALLEST:
+        data, kind = _encoded(whole, limit, sharp, only)
+        if len(data) <= limit or side <= _MIN_SIDE:
             answer({"media_type": kind, "width": whole.width, "height": whole.height, **more}, data)
             return
         side = side * 3 // 4
 
 
-def _encoded(image: Image.Image, most: int, sharp: bool, only: str | None) -> tuple[bytes, str]:
+def _encoded(image: Image.Image, limit: int, sharp: bool, only: str | None) -> tuple[bytes, str]:
     """PNG where it is small enough or was likely drawn, else JPEG."""
     if sharp or image.mode == "RGBA" or only == "PNG":
         out = io.BytesIO()
         image.save(out, "PNG", optimize=False)
-        if out.tell() <= most or only == "PNG":
+        if out.tell() <= limit or only == "PNG":
             return out.getvalue(), "image/png"
     flat = image
     if image.mode == "RGBA":

@@ -50,8 +50,8 @@ def _limit() -> None:
         resource.RLIMIT_FSIZE: 0,  # pipes are no files: it cannot write anywhere else
         resource.RLIMIT_CORE: 0,
     }
-    for kind, most in limits.items():
-        resource.setrlimit(kind, (most, most))
+    for kind, limit in limits.items():
+        resource.setrlimit(kind, (limit, limit))
 
 
 def main() -> None:

@@ -19,9 +19,9 @@ from toolgate.workspace.read import read_window
 if TYPE_CHECKING:
     from toolgate.workspace import Stop, Workspace
 
-MOST_ENTRIES = 2_000
-MOST_LINES = 2_000
-MOST_BYTES = 400_000
+MAX_ENTRIES = 2_000
+MAX_LINES = 2_000
+MAX_BYTES = 400_000
 _SECONDS = 3.0
 _HIDDEN = (".git", ".toolgate")
 
@@ -34,7 +34,7 @@ def list_entries(stop: Stop, workspace: Workspace, path: str) -> dict[str, Any]:
         listing = list_directory(
             fd,
             offset=0,
-            limit=MOST_ENTRIES,
+            limit=MAX_ENTRIES,
             include_hidden=True,
             deadline=time.monotonic() + _SECONDS,
             check=stop.check,
@@ -48,14 +48,14 @@ def list_entries(stop: Stop, workspace: Workspace, path: str) -> dict[str, Any]:
         if prefix or name.casefold() not in _HIDDEN
     ]
     entries.sort(key=lambda entry: (entry["kind"] != "dir", entry["name"].casefold(), entry["name"]))
-    truncated = not listing.complete or listing.total > MOST_ENTRIES
+    truncated = not listing.complete or listing.total > MAX_ENTRIES
     return {"path": relative, "entries": entries, "truncated": truncated}
 
 
 def read_lines(stop: Stop, workspace: Workspace, path: str, start_line: int) -> dict[str, Any]:
     """Return lines of a text file."""
     relative = _shown(workspace, path)
-    window = read_window(stop, workspace, path, start_line, MOST_LINES, MOST_BYTES)
+    window = read_window(stop, workspace, path, start_line, MAX_LINES, MAX_BYTES)
     return {
         "path": relative,
         "content": "".join(f"{line}\n" for line in window.lines),

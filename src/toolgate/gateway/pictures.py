@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from toolgate.documents.image_header import SAMPLE, image_header
-from toolgate.documents.images import LARGEST_FILE, image_of
+from toolgate.documents.images import MAX_FILE, image_of
 from toolgate.errors import SessionNotFound, ToolError, ToolgateError, TooManyPictures
 from toolgate.extras import optional_imports
 from toolgate.gateway.outputs import session_of, user_of
@@ -34,12 +34,12 @@ _HEADERS = {
     "cache-control": "private, max-age=31536000, immutable",  # the address is the hash of the bytes
     "content-disposition": "inline",
 }
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 BODY_SECONDS = 300.0
 """Seconds within which a picture has to arrive."""
 _GONE = "There is no such picture, or it was removed."
 _NO_SESSION = "There is no such session."
-_TOO_LARGE = f"The picture is too large: at most {LARGEST_FILE >> 20} MiB are taken."
+_TOO_LARGE = f"The picture is too large: at most {MAX_FILE >> 20} MiB are taken."
 _TOO_SLOW = "The picture did not arrive in time: send it again."
 
 
@@ -72,7 +72,7 @@ async def take_picture(service: Service, authenticator: Authenticator, request: 
             data = await _body(request)
             if data is None:
                 return JSONResponse({"error": _TOO_LARGE}, status_code=413)
-            name = mask(request.query_params.get("name", "")[:_LONGEST_NAME], service.secrets)
+            name = mask(request.query_params.get("name", "")[:_MAX_NAME], service.secrets)
             async with service.decoding:
                 image = await in_thread(image_of, data, name or "The picture")
             await service.sessions.add_picture(session_id, image)
@@ -95,13 +95,13 @@ async def take_picture(service: Service, authenticator: Authenticator, request: 
 async def _body(request: Request) -> bytes | None:
     """The bytes of a request; None if there are too many. Raises `TimeoutError`."""
     size = request.headers.get("content-length", "")
-    if size.isdecimal() and int(size) > LARGEST_FILE:
+    if size.isdecimal() and int(size) > MAX_FILE:
         return None
     data = bytearray()
     async with asyncio.timeout(BODY_SECONDS):
         async for piece in request.stream():
             data += piece
-            if len(data) > LARGEST_FILE:
+            if len(data) > MAX_FILE:
                 return None
     return bytes(data)
 

@@ -14,7 +14,7 @@ from toolgate.gateway.exposition import CONTENT_TYPE, as_metrics, worker_metrics
 if TYPE_CHECKING:
     from toolgate.distributed.worker import Worker
 
-_LONGEST = 8192
+_MAX_HEAD_BYTES = 8192
 _SECONDS = 5.0
 
 
@@ -39,7 +39,7 @@ async def _answer(worker: Worker, reader: asyncio.StreamReader, writer: asyncio.
     with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         async with asyncio.timeout(_SECONDS):
             head = await reader.readuntil(b"\r\n\r\n")
-            method, _, rest = head[:_LONGEST].decode("latin-1").partition(" ")
+            method, _, rest = head[:_MAX_HEAD_BYTES].decode("latin-1").partition(" ")
             code, body = await _found(worker, rest.partition(" ")[0]) if method == "GET" else (405, "GET only\n")
             reason = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}[code]
             writer.write(

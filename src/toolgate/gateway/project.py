@@ -15,8 +15,8 @@ from toolgate.search.listing import list_directory
 if TYPE_CHECKING:
     from toolgate.workspace import Stop, Workspace
 
-_SMALL = 64 * 1024
-_MOST = 1_000
+_MAX_BYTES = 64 * 1024
+_MAX_ENTRIES = 1_000
 _LOOK_SECONDS = 1.0
 _READMES = ("README.md", "README.rst", "README.txt", "README")
 _TESTS = ("tests", "test", "spec")
@@ -92,7 +92,7 @@ def _read(workspace: Workspace, path: str) -> str:
     """Return the end of a small text file; empty if there is none."""
     with suppress(ToolError, OSError), workspace.open_file(path) as opened:
         size = opened.stat.st_size
-        return opened.read(_SMALL, max(0, size - _SMALL)).decode("utf-8", "replace")
+        return opened.read(_MAX_BYTES, max(0, size - _MAX_BYTES)).decode("utf-8", "replace")
     return ""
 
 
@@ -103,7 +103,7 @@ def _has_tests(stop: Stop, workspace: Workspace) -> bool:
             try:
                 deadline = time.monotonic() + _LOOK_SECONDS
                 listing = list_directory(
-                    fd, offset=0, limit=_MOST, include_hidden=False, deadline=deadline, check=stop.check
+                    fd, offset=0, limit=_MAX_ENTRIES, include_hidden=False, deadline=deadline, check=stop.check
                 )
             finally:
                 os.close(fd)

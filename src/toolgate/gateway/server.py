@@ -121,9 +121,9 @@ def _raise_descriptor_limit() -> None:
         import resource
     except ModuleNotFoundError:  # Windows
         return
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):  # then the limit stays
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
 class _StartupErrorFilter(logging.Filter):

@@ -16,7 +16,7 @@ _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
 _SIMPLIFIED_CHINESE = re.compile(r"zh([-_](hans([-_]\w+)?|cn|sg|my))?", re.IGNORECASE)
 _ENGLISH = re.compile(r"en([-_]\w+)*", re.IGNORECASE)
 _WEIGHT = re.compile(r"\s*q\s*=\s*([01](\.\d{0,3})?)\s*")
-_MOST = 50
+_MAX_LANGUAGES = 50
 """Languages of a header that are looked at."""
 
 
@@ -40,7 +40,7 @@ def of_environment(environ: Mapping[str, str]) -> str:
 def of_browser(accept_language: str) -> str:
     """Return the language that a browser's `Accept-Language` prefers; English if it names none of ours."""
     offers = list[tuple[float, int, str]]()
-    for place, part in enumerate(accept_language.split(",", _MOST)[:_MOST]):
+    for place, part in enumerate(accept_language.split(",", _MAX_LANGUAGES)[:_MAX_LANGUAGES]):
         tag, _, parameter = part.partition(";")
         weight = _WEIGHT.fullmatch(parameter) if parameter else None
         quality = float(weight[1]) if weight else 0.0 if parameter else 1.0

@@ -15,7 +15,7 @@ _chosen: ContextVar[str | None] = ContextVar("language", default=None)
 
 _OWN_LINE = re.compile(r"because: |asked every time: |in: ")
 """Lines that an approval request adds to a command."""
-_LONGEST = 4000
+_MAX_CHARACTERS = 4000
 """Characters of a text that is compared with the patterns; the time that this takes may grow with their square."""
 
 
@@ -77,7 +77,7 @@ def explained(detail: str) -> str:
 
 
 def _matched(text: str, surface: Surface) -> str | None:
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARACTERS:
         return None
     for english, shown in table(current(), surface).items():
         if found := pattern_of(english).fullmatch(text):

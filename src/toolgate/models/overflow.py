@@ -37,7 +37,7 @@ WORDINGS: Final[tuple[tuple[str, str], ...]] = (
 
 _NUMBERS: Final = {"limit": rf"\bn_ctx\W+({_N})", "used": rf"\bn_prompt_tokens\W+({_N})"}
 """llama.cpp writes the numbers beside the message."""
-_LONGEST = 20_000
+_MAX_CHARACTERS = 20_000
 
 
 class Overflow(NamedTuple):
@@ -51,7 +51,7 @@ class Overflow(NamedTuple):
 
 def find_overflow(said: str) -> Overflow | None:
     """Return what a message says about a request that is too long; None if it says nothing like that."""
-    text = said[:_LONGEST]
+    text = said[:_MAX_CHARACTERS]
     for pattern in _patterns():
         if found := pattern.search(text):
             groups = found.groupdict()

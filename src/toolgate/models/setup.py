@@ -23,7 +23,7 @@ from toolgate.userfiles import write_config_table
 COMPATIBLE: Final = "_compatible"
 """The end of the id of a server that speaks a provider's protocol."""
 _KEY = re.compile(r"[!-~]+")
-_SMALLEST_CONTEXT: Final = 1_000
+_MIN_CONTEXT: Final = 1_000
 _WRONG_PLACE = ("MODEL_ADDRESS", "MODEL_NOT_FOUND", "MODEL_PROTOCOL")
 
 
@@ -95,7 +95,7 @@ async def set_up(choice: Choice, model: str, source: ModelSource, environ: Mappi
         "name": name,
         "base_url": trial.base_url,
         "api_key": trial.api_key,
-        "context_tokens": size if size is not None and size >= _SMALLEST_CONTEXT else None,
+        "context_tokens": size if size is not None and size >= _MIN_CONTEXT else None,
     }
     try:
         write_config_table(environ, "model", values)

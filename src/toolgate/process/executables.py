@@ -17,7 +17,7 @@ from toolgate.process.environment import search_path
 from toolgate.process.start import run_briefly
 
 _SYSTEM = ("/usr/bin", "/bin", "/usr/local/bin")
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 _TIMEOUT = 10.0
 
 
@@ -77,7 +77,7 @@ def _steps(path: str) -> Iterator[str]:
             continue
         yield following
         links += 1
-        if links > _MOST_LINKS:
+        if links > _MAX_LINKS:
             return
         current = "/" if target.startswith("/") else current
         rest = [*target.split("/"), *rest]

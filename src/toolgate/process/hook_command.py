@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from toolgate.process.read_only import memory_file
 from toolgate.process.start import Ended, start_with_protocol
 
-LARGEST_OUTPUT = 65_536
+MAX_OUTPUT = 65_536
 _CLOSING = 1.0
 """Seconds that the pipes of a killed hook may take to close."""
 
@@ -75,8 +75,8 @@ class _Hook(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         stream = self.stdout if fd == 1 else self.stderr
         stream += data
-        if len(stream) > LARGEST_OUTPUT and not self.ended.done():
-            self.ended.set_exception(ValueError(f"it printed more than {LARGEST_OUTPUT} bytes"))
+        if len(stream) > MAX_OUTPUT and not self.ended.done():
+            self.ended.set_exception(ValueError(f"it printed more than {MAX_OUTPUT} bytes"))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._over(fd)

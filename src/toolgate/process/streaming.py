@@ -10,10 +10,10 @@ from typing import IO, Protocol
 
 from toolgate.workspace.threads import Stop, Stopped
 
-MOST_OUTPUT = 256 << 20
+MAX_OUTPUT = 256 << 20
 """Most bytes that the processes may write before they are ended."""
 
-_MOST_MESSAGES = 1 << 16
+_MAX_MESSAGES = 1 << 16
 _READ = 1 << 18
 _TICK = 0.05
 
@@ -122,13 +122,13 @@ def _read_all(selector: selectors.BaseSelector, messages: bytearray, bounds: Bou
             if not chunk:
                 selector.unregister(key.fileobj)
             if sink is None:
-                messages += chunk[: _MOST_MESSAGES - len(messages)]
+                messages += chunk[: _MAX_MESSAGES - len(messages)]
             elif chunk:
                 taken += len(chunk)
                 sink.feed(chunk)
             else:
                 sink.finish()
-        if selector.get_map() and (time.monotonic() > bounds.deadline or taken > MOST_OUTPUT):
+        if selector.get_map() and (time.monotonic() > bounds.deadline or taken > MAX_OUTPUT):
             for key in list(selector.get_map().values()):
                 if key.data is not None:
                     key.data.finish()

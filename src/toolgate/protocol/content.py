@@ -21,7 +21,7 @@ MOST_IN_A_MESSAGE = 10
 _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 _PIXELS_PER_TOKEN = 750
 _FEWEST_TOKENS = 85
-_MOST_TOKENS = 6_400
+_MAX_TOKENS = 6_400
 """No provider counts more for one picture: larger ones are scaled down there."""
 
 
@@ -39,7 +39,7 @@ class Picture(BaseModel):
     @property
     def tokens(self) -> int:
         """The approximate number of tokens that it takes in a request."""
-        return min(_MOST_TOKENS, max(_FEWEST_TOKENS, self.width * self.height // _PIXELS_PER_TOKEN))
+        return min(_MAX_TOKENS, max(_FEWEST_TOKENS, self.width * self.height // _PIXELS_PER_TOKEN))
 
     @property
     def format(self) -> str:

@@ -9,12 +9,12 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 
-_LONGEST_NAME = 100
+_MAX_NAME = 100
 
 
 def shown_name(name: str) -> str:
     """A name that a model made up, short and printable."""
-    text = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+    text = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

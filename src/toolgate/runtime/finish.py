@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _new_response, _new_result = maker(ToolResponse), maker(ToolResult)
 
 
-def plain_result(invocation: Invocation, said: str, value: Any, most: int) -> ToolResult | None:
-    """The result of a plain value, in one step. None if the value is not plain or has more than `most` characters."""
+def plain_result(invocation: Invocation, said: str, value: Any, limit: int) -> ToolResult | None:
+    """The result of a plain value, in one step. None if the value is not plain or has more than `limit` characters."""
     try:
         output = f"{said}\n{encode_result(value)}"
     except (ValueError, TypeError, RecursionError):
         return None
-    if len(output) > most or not output.isascii():
+    if len(output) > limit or not output.isascii():
         return None
     response = _new_response(
         {
@@ -56,7 +56,7 @@ def plain_result(invocation: Invocation, said: str, value: Any, most: int) -> To
     )
 
 
-def plain_refusal(invocation: Invocation, response: ToolResponse, most: int) -> ToolResult | None:
+def plain_refusal(invocation: Invocation, response: ToolResponse, limit: int) -> ToolResult | None:
     """The result of a call that was refused before it ran, in one step. None if there is more to it than its text."""
     fields, arguments, resolved = response.__dict__, invocation.arguments, invocation.resolved
     error, text = fields["error"], fields["text"]
@@ -70,7 +70,7 @@ def plain_refusal(invocation: Invocation, response: ToolResponse, most: int) -> 
     ):
         return None
     said = f"{text}{error.message}{arguments}" if type(arguments) is str else f"{text}{error.message}"
-    if len(said) > most or not said.isascii():
+    if len(said) > limit or not said.isascii():
         return None
     stats, context = {"time_ms": _milliseconds(invocation)}, {"cwd": ".", "params_input": arguments}
     return result_of(invocation, _new_response({**fields, "stats": stats, "context": context}), text)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from toolgate.text.visible import visible
 
 Event = Literal["before_call", "after_call", "approval", "turn_start", "turn_end"]
-_LONGEST_TEXT = 4_000
+_MAX_TEXT = 4_000
 _DENYING = frozenset({"deny", "block"})
 
 
@@ -73,4 +73,4 @@ def said_outcome(said: dict[str, Any], event: Event) -> HookOutcome:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} …"

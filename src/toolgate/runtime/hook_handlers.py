@@ -17,7 +17,7 @@ from toolgate.workspace.threads import start_thread
 
 GROUP = "toolgate.hooks"
 """The entry point group that packages offer hooks in."""
-_LARGEST_ANSWER = 65_536
+_MAX_ANSWER = 65_536
 
 
 class CommandHook(BaseModel):
@@ -111,8 +111,8 @@ def _answer(name: str, found: object) -> dict[str, Any]:
         text = json.dumps(dict(found))
     except (TypeError, ValueError, RecursionError):
         raise HookError(f"what {name!r} returned is no JSON") from None
-    if len(text) > _LARGEST_ANSWER:
-        raise HookError(f"{name!r} returned more than {_LARGEST_ANSWER} characters")
+    if len(text) > _MAX_ANSWER:
+        raise HookError(f"{name!r} returned more than {_MAX_ANSWER} characters")
     said: dict[str, Any] = json.loads(text)
     return said
 

@@ -20,7 +20,7 @@ LINES_BEFORE = 2
 _SHOWN_WHOLE = 1900
 """Characters of a line, as JSON, that `read_file` shows without clipping (it clips at 2,000)."""
 _PIECE = 1500
-_MOST_PIECES = 1 << 20
+_MAX_PIECES = 1 << 20
 """Characters of long lines that are kept in pieces."""
 _SLICE = 1 << 16
 
@@ -145,7 +145,7 @@ def _write_pieces(file: BinaryIO, long_lines: list[tuple[int, str]]) -> tuple[tu
 
 def _pieces(long_lines: list[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
     """Line, first character (counted from 1) and text of each piece."""
-    left = _MOST_PIECES
+    left = _MAX_PIECES
     for number, line in long_lines:
         start = 0
         while start < len(line) and left > 0:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROJECT_POLICY = ".toolgate/policy.toml"
 _NAMED = "TOOLGATE_POLICY_FILE"
-_LARGEST = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 def policy_of(context: ToolContext) -> Policy:
@@ -75,13 +75,13 @@ def project_text(workspace: Workspace) -> str | None:
     """The project's policy file, or None if there is none."""
     try:
         with workspace.open_file(PROJECT_POLICY) as file:
-            content = os.pread(file.fd, _LARGEST + 1, 0)
+            content = os.pread(file.fd, _MAX_BYTES + 1, 0)
     except ToolError as error:
         if error.code is ErrorCode.NOT_FOUND:
             return None
         raise PolicyError(f"{PROJECT_POLICY} cannot be read: {error.message}") from error
-    if len(content) > _LARGEST:
-        raise PolicyError(f"{PROJECT_POLICY} is larger than {_LARGEST} bytes")
+    if len(content) > _MAX_BYTES:
+        raise PolicyError(f"{PROJECT_POLICY} is larger than {_MAX_BYTES} bytes")
     try:
         return content.decode()
     except UnicodeDecodeError:

@@ -36,7 +36,7 @@ _LOWERED = bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in range(256))
 _NO_LETTERS = bytes(byte for byte in range(256) if not chr(byte | 32).isascii() or not chr(byte | 32).isalpha())
 _LETTERS = tuple({word.encode().translate(None, _NO_LETTERS) for word in _WORDS})
 """The words without what is no letter. A text that holds none of them holds no word, and is looked through faster."""
-_MOST_TELLING = 50
+_MAX_TELLING = 50
 """How many lines from between head and tail are shown."""
 _TELLING_WIDTH = 300
 """Characters that are shown of such a line."""
@@ -145,7 +145,7 @@ def _fitting(lines: Iterator[str], room: Limits) -> list[str]:
     left = room.bytes
     for line in lines:
         left -= count_bytes(line) + 1
-        if left < 0 or len(kept) >= min(room.lines, _MOST_TELLING):
+        if left < 0 or len(kept) >= min(room.lines, _MAX_TELLING):
             break
         kept.append(line)
     return kept

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from toolgate.runtime.invocation import Invocation
     from toolgate.runtime.policy import Policy
 
-_LONGEST_LABEL = 60
-_MOST_LABELS = 6
+_MAX_LABEL = 60
+_MAX_LABELS = 6
 _REACH = {
     "read": "It can read the project and change nothing; it has no network.",
     "write": "It can change files of the project; it has no network.",
@@ -69,11 +69,11 @@ def labels_of(plan: Plan) -> list[str]:
     labels += ["asked every time"] if plan.once else []
     labels += [_short(reason) for reason in plan.reason.split("; ") if reason]
     labels += ["can be undone"] if plan.reversible else []
-    return list(dict.fromkeys(labels))[:_MOST_LABELS]
+    return list(dict.fromkeys(labels))[:_MAX_LABELS]
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
+    return text if len(text) <= _MAX_LABEL else f"{text[: _MAX_LABEL - 1]}…"
 
 
 def _sentence(name: str, plan: Plan) -> str:

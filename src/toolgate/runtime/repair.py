@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-_MOST_LISTED = 50
-_LONGEST_KEY = 100
+_MAX_LISTED = 50
+_MAX_KEY = 100
 _SAMPLES: dict[str, Any] = {"boolean": True, "object": {}, "null": None}
 
 
@@ -17,7 +17,7 @@ def problems_of(error: ValidationError, schema: dict[str, Any]) -> dict[str, str
     problems: dict[str, str] = {}
     for item in error.errors(include_url=False, include_input=True, include_context=False):
         key = ".".join(str(part) for part in item["loc"]) or "arguments"
-        problems.setdefault(key, _problem(item, schema, listed=len(problems) < _MOST_LISTED))
+        problems.setdefault(key, _problem(item, schema, listed=len(problems) < _MAX_LISTED))
     return problems
 
 
@@ -50,7 +50,7 @@ def _mapping(schema: Any, key: str) -> dict[str, Any]:
 
 def unknown_keys(names: list[str], schema: dict[str, Any]) -> dict[str, str]:
     """The problem of each key that the schema does not have."""
-    return {name: _unknown(name, schema, compare=place < _MOST_LISTED) for place, name in enumerate(names)}
+    return {name: _unknown(name, schema, compare=place < _MAX_LISTED) for place, name in enumerate(names)}
 
 
 def _unknown(name: str, schema: dict[str, Any], *, compare: bool) -> str:
@@ -62,13 +62,13 @@ def _unknown(name: str, schema: dict[str, Any], *, compare: bool) -> str:
 def likely_key(name: str, schema: dict[str, Any]) -> str | None:
     """The known key that an unknown one stands for, such as `old_string` for `old`; None if none is near."""
     known = list(_mapping(schema, "properties"))
-    if len(known) >= _MOST_LISTED:
+    if len(known) >= _MAX_LISTED:
         return None
     from difflib import get_close_matches
 
-    words = set(name[:_LONGEST_KEY].lower().split("_"))
+    words = set(name[:_MAX_KEY].lower().split("_"))
     by_words = (key for key in known if words and (words <= set(key.split("_")) or words >= set(key.split("_"))))
-    return next(iter(get_close_matches(name[:_LONGEST_KEY], known, 1, 0.5)), None) or next(by_words, None)
+    return next(iter(get_close_matches(name[:_MAX_KEY], known, 1, 0.5)), None) or next(by_words, None)
 
 
 def describe(schema: Any) -> str:
@@ -92,14 +92,14 @@ def describe(schema: Any) -> str:
 
 def repair_message(name: str, problems: dict[str, str], example: str) -> str:
     """`Invalid parameters …`, all problems, and a corrected example."""
-    listed = [f"{_short(key)}: {problem}" for key, problem in list(problems.items())[:_MOST_LISTED]]
-    if len(problems) > _MOST_LISTED:
-        listed.append(f"and {len(problems) - _MOST_LISTED} more")
+    listed = [f"{_short(key)}: {problem}" for key, problem in list(problems.items())[:_MAX_LISTED]]
+    if len(problems) > _MAX_LISTED:
+        listed.append(f"and {len(problems) - _MAX_LISTED} more")
     return f"Invalid parameters for {name}: {'; '.join(listed)}. CORRECTION: call {name} with {example}"
 
 
 def _short(key: str) -> str:
-    return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
+    return key if len(key) <= _MAX_KEY else f"{key[:_MAX_KEY]}…"
 
 
 def example_of(schema: dict[str, Any], also: Sequence[str] = ()) -> str:

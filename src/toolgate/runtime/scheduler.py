@@ -12,7 +12,7 @@ from toolgate.runtime.pending import PendingResult
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset
 
-MOST_AT_ONCE = 16
+MAX_AT_ONCE = 16
 """Read-only calls that run side by side."""
 
 
@@ -33,7 +33,7 @@ async def run_turn(toolset: CallableToolset, calls: Sequence[ToolCall]) -> list[
 async def _side_by_side(toolset: CallableToolset, calls: Sequence[ToolCall]) -> list[ToolResult]:
     """All of them; one that fails leaves the others alone, and cancelling the turn stops them all."""
     results: list[ToolResult] = []
-    for start in range(0, len(calls), MOST_AT_ONCE):
-        pending: list[PendingResult] = [toolset.handle(call) for call in calls[start : start + MOST_AT_ONCE]]
+    for start in range(0, len(calls), MAX_AT_ONCE):
+        pending: list[PendingResult] = [toolset.handle(call) for call in calls[start : start + MAX_AT_ONCE]]
         results += await asyncio.gather(*pending)
     return results

@@ -24,7 +24,7 @@ HARD_CAP = 1 << 20
 """Bytes up to which a tool that pages by itself (`context.truncation_skip`) is left alone."""
 _OWN_TEXT = 300
 """Characters of the tool's own summary that are repeated where the preview does not show it."""
-_LONGEST_MESSAGE = 2000
+_MAX_MESSAGE = 2000
 """Characters that are kept of an error message that is itself over the limit."""
 
 
@@ -185,7 +185,7 @@ def _envelope(response: ToolResponse, data: dict[str, Any], text: str, limits: L
     """The cut envelope: an error stays an error, everything else is partial."""
     error = response.error
     if error is not None and count_bytes(_encodable(error.message)) > limits.bytes:
-        clipped = f"{error.message[:_LONGEST_MESSAGE]}… (cut: {len(error.message)} characters in all)"
+        clipped = f"{error.message[:_MAX_MESSAGE]}… (cut: {len(error.message)} characters in all)"
         error = ErrorInfo(code=error.code, message=clipped)
     return ToolResponse(
         status=Status.error if error is not None else Status.partial,

@@ -15,7 +15,7 @@ from typing import Any
 from toolgate.log import logger
 from toolgate.process.start import EMPTY, Process
 from toolgate.sandbox.layer import memory_file
-from toolgate.sandbox.supervisor.serve import MOST_DESCRIPTORS, READY, SYS_CLONE
+from toolgate.sandbox.supervisor.serve import MAX_DESCRIPTORS, READY, SYS_CLONE
 from toolgate.sandbox.supervisor_call import MARSHAL, supervisor_call
 
 _TIMEOUT = 10.0
@@ -141,7 +141,7 @@ class ForkServers:
     ) -> ForkedProcess | None:
         """Return a fork, or None if there is no server: the caller then starts a supervisor by itself."""
         server = self._running.get(start)
-        if server is None or not server.is_ready or len(descriptors) > MOST_DESCRIPTORS - 2:
+        if server is None or not server.is_ready or len(descriptors) > MAX_DESCRIPTORS - 2:
             return None
         try:
             return server.fork(asked, descriptors)

@@ -20,7 +20,7 @@ PREFIX = "toolgate-session-"
 """Prefix of these directories' names."""
 _TIMEOUT = 5.0
 """Seconds that one process spends on removing the directories of others."""
-_DEEPEST = 64
+_MAX_DEPTH = 64
 """Most directory levels that are open at once. Deeper levels are moved up first."""
 _ENTER = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 _LOOK = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
@@ -142,7 +142,7 @@ def _go_into(top: int, stack: list[tuple[int, str, set[str]]], name: str) -> Non
         look = os.open(name, _LOOK, dir_fd=parent)
         try:
             os.chmod(f"/proc/self/fd/{look}", 0o700)
-            if len(stack) >= _DEEPEST:
+            if len(stack) >= _MAX_DEPTH:
                 os.rename(name, secrets.token_hex(8), src_dir_fd=parent, dst_dir_fd=top)
                 return
             stack.append((os.open(".", _ENTER, dir_fd=look), name, set()))

@@ -20,7 +20,7 @@ from toolgate.sandbox.trial import run_trial
 from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, View
 from toolgate.workspace.oserrors import is_shortage
 
-_LEAST_LANDLOCK = 3
+_MIN_LANDLOCK = 3
 """Before version 3, Landlock does not prevent truncating a file."""
 _SCOPES = 6
 _SIZES = {"tmpfs": str(SMALL_BYTES), "shm": str(SHARED_BYTES)}
@@ -77,7 +77,7 @@ class NativeLayer:
             "join": view.joins,
             "directory": view.directory,
             "terminal": view.terminal,
-            "grants": view.grants if self._landlock >= _LEAST_LANDLOCK else (),
+            "grants": view.grants if self._landlock >= _MIN_LANDLOCK else (),
             **self._filter(view),
             "sysctl": {"user/max_user_namespaces": "0", "kernel/pid_max": str(view.processes)},
         }
@@ -188,6 +188,6 @@ def find_native(_writable: tuple[str, ...] = (), _bubblewrap: str | None = None)
     found = probe()
     if found.namespaces:
         return NativeLayer("namespaces", found.landlock)
-    if found.landlock >= _LEAST_LANDLOCK and found.seccomp:
+    if found.landlock >= _MIN_LANDLOCK and found.seccomp:
         return NativeLayer("landlock", found.landlock)
     return None

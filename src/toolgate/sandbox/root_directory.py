@@ -69,8 +69,8 @@ class RootDirectory:
         directory, _, name = relative.rpartition("/")
         return self._open(self.fd, directory or ".", os.O_PATH | os.O_DIRECTORY, links=False), name
 
-    def read(self, relative: str, most: int) -> bytes | None:
-        """Return the content of a regular file; None if there is none or if it is larger than `most` bytes."""
+    def read(self, relative: str, limit: int) -> bytes | None:
+        """Return the content of a regular file; None if there is none or if it is larger than `limit` bytes."""
         try:
             fd = self.open(relative, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
@@ -79,9 +79,9 @@ class RootDirectory:
             return None
         try:
             info = os.fstat(fd)
-            if not stat.S_ISREG(info.st_mode) or info.st_size > most:
+            if not stat.S_ISREG(info.st_mode) or info.st_size > limit:
                 return None
-            text = os.read(fd, most + 1)
-            return text if len(text) <= most else None
+            text = os.read(fd, limit + 1)
+            return text if len(text) <= limit else None
         finally:
             os.close(fd)

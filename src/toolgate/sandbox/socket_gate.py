@@ -30,8 +30,8 @@ _NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
 _RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 _OPENAT2, _PIDFD_GETFD = 437, 438
 _IN_ROOT, _NO_MAGIC_LINKS = 0x10, 0x02
-_LARGEST_ADDRESS = 128
-_MOST_AT_ONCE = 128
+_MAX_ADDRESS = 128
+_MAX_AT_ONCE = 128
 _OWN_DEVICES = ("/dev", "/dev/shm")
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 """How the kernel escapes blanks and backslashes in `mountinfo`."""
@@ -48,7 +48,7 @@ class SocketGate:
         self._listener = -1
         self._shortage: OSError | None = None
         self._private: set[Identity] = set()
-        self._room = threading.Semaphore(_MOST_AT_ONCE)
+        self._room = threading.Semaphore(_MAX_AT_ONCE)
         start_thread(threading.Thread(target=self._start_processes, name="toolgate-gate-start", daemon=True))
         self._ready.wait()
         if self._shortage is not None:
@@ -139,7 +139,7 @@ class SocketGate:
 
     def _connect(self, number: int, pid: int, fd: int, address: int, length: int) -> None:
         """Connect on behalf of the process."""
-        if not 2 <= length <= _LARGEST_ADDRESS:
+        if not 2 <= length <= _MAX_ADDRESS:
             raise OSError(errno.EINVAL, "address")
         opened: list[int] = []
         try:

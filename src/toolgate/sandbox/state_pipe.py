@@ -6,7 +6,7 @@ import asyncio
 import os
 from contextlib import suppress
 
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 """A larger state is dropped, and the last known one stays."""
 _CHUNK = 1 << 16
 """Capacity of a pipe in bytes."""
@@ -50,12 +50,12 @@ class StatePipe:
             chunk = os.read(self._fd, _CHUNK)
         except BlockingIOError:
             return 0
-        self._text += chunk[: MOST_BYTES + 1 - len(self._text)]
+        self._text += chunk[: MAX_BYTES + 1 - len(self._text)]
         return len(chunk)
 
     @property
     def _is_too_large(self) -> bool:
-        return len(self._text) > MOST_BYTES
+        return len(self._text) > MAX_BYTES
 
     def text(self) -> bytes | None:
         """Return what the shell wrote; None if it was too much. Call it after the shell has ended."""

@@ -9,7 +9,7 @@ earlier end of a piece leaves more for what follows, and it makes a pattern such
 
 import re
 
-MOST_ALTERNATIVES = 256
+MAX_ALTERNATIVES = 256
 """Most patterns that the braces of one pattern may expand to."""
 
 _ANY_FOLDERS = "(?:[^/]+/)*"
@@ -31,8 +31,8 @@ def expand(pattern: str) -> list[str]:
         else:
             before, options, after = group
             todo.extend(before + option + after for option in reversed(options))
-        if len(done) + len(todo) > MOST_ALTERNATIVES:
-            raise GlobError(f"the braces expand to more than {MOST_ALTERNATIVES} patterns")
+        if len(done) + len(todo) > MAX_ALTERNATIVES:
+            raise GlobError(f"the braces expand to more than {MAX_ALTERNATIVES} patterns")
     return done
 
 

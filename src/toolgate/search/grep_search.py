@@ -18,8 +18,8 @@ from toolgate.search.filters import Filter
 from toolgate.search.listing import shown_name
 from toolgate.search.matches import Matches
 from toolgate.search.older_encodings import (
-    MOST_BYTES,
-    MOST_FILES,
+    MAX_BYTES,
+    MAX_FILES,
     NOT_UTF8,
     NOT_UTF8_IN_PYTHON,
     decoded_copy,
@@ -223,11 +223,11 @@ class _Search:
             return bool(self._found.total) or self._decode_and_search(program, self._start.file.fd, "", outcome)
         seen = frozenset(self._matching)
         older = Matches(
-            limit=MOST_FILES, by_file=True, wanted=lambda name, path: path not in seen and self._counts(name, path)
+            limit=MAX_FILES, by_file=True, wanted=lambda name, path: path not in seen and self._counts(name, path)
         )
         query = replace(self._query, pattern=NOT_UTF8, before=0, after=0, multiline=False)
         listed = self._again(program, query, older, NOT_UTF8_IN_PYTHON)
-        outcome.not_decoded = max(0, older.files - MOST_FILES)
+        outcome.not_decoded = max(0, older.files - MAX_FILES)
         for path, _ in older.first_files(""):
             try:
                 fd = open_file(path, dir_fd=self._start.directory)
@@ -243,7 +243,7 @@ class _Search:
     def _decode_and_search(self, program: str | None, fd: int, path: str, outcome: GrepOutcome) -> bool:
         copy = decoded_copy(fd, path)
         if copy is None:
-            outcome.not_decoded += bool(path) and os.fstat(fd).st_size > MOST_BYTES
+            outcome.not_decoded += bool(path) and os.fstat(fd).st_size > MAX_BYTES
             return True
         encoding, text = copy
         found = Matches(limit=self._job.limit, after=self._job.after, by_file=self._job.by_file)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from toolgate.search import globs
 
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 """Bytes of an ignore file that are read. The rest is ignored."""
 
 

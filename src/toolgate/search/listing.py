@@ -63,7 +63,7 @@ def list_directory(
     return listing
 
 
-MOST_IN_A_TREE = 20_000
+MAX_IN_A_TREE = 20_000
 """Most entries of a tree that are counted."""
 
 
@@ -86,7 +86,7 @@ def list_tree(
     pending = [("", 1)]
     while pending:
         path, level = pending.pop()
-        if tree.total >= MOST_IN_A_TREE or time.monotonic() > deadline:
+        if tree.total >= MAX_IN_A_TREE or time.monotonic() > deadline:
             tree.complete = False
             break
         if path:
@@ -118,7 +118,7 @@ def _children(open_directory: Callable[[str], int], path: str, *, include_hidden
             raise
         return Listing()  # it is not readable, or gone
     try:
-        return list_directory(fd, offset=0, limit=MOST_IN_A_TREE, include_hidden=include_hidden, **bounds)
+        return list_directory(fd, offset=0, limit=MAX_IN_A_TREE, include_hidden=include_hidden, **bounds)
     finally:
         os.close(fd)
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-LONGEST_LINE = 2000
+MAX_LINE = 2000
 """Longest line that is shown, in characters."""
-MOST_SKIPPED = 10_000
+MAX_SKIPPED = 10_000
 """Most skipped files that are remembered by name."""
 CLIPPED = " … [line clipped]"
 """What follows a clipped line."""
@@ -23,7 +23,7 @@ _WARNING = re.compile(
     rb": (?:WARNING: stopped searching binary file after match|binary file matches) "
     rb'\(found "\\0" byte around offset \d+\)\n'
 )
-_MOST_REST = 1 << 20
+_MAX_REST = 1 << 20
 
 Line = tuple[int, bool, bytes]
 """Number, whether it matches, and text."""
@@ -56,7 +56,7 @@ class Matches:
         """Record a skipped file."""
         if path not in self.skipped:
             self.total_skipped += 1
-            if len(self.skipped) < MOST_SKIPPED:
+            if len(self.skipped) < MAX_SKIPPED:
                 self.skipped[path] = reason
 
     def add(self, path: str, lines: list[Line], matches: int) -> None:
@@ -130,7 +130,7 @@ def _window(texts: dict[int, str], numbers: Iterable[int]) -> list[str]:
 
 def _shown(raw: bytes) -> str:
     text = raw.rstrip(b"\r").decode("utf-8", "replace")
-    return text if len(text) <= LONGEST_LINE else text[:LONGEST_LINE] + CLIPPED
+    return text if len(text) <= MAX_LINE else text[:MAX_LINE] + CLIPPED
 
 
 def shown_path(raw: bytes) -> str:
@@ -152,7 +152,7 @@ class MatchStream:
     def feed(self, chunk: bytes) -> None:
         """Add the next piece."""
         if b"\n" not in chunk:
-            if len(self._rest) <= _MOST_REST:  # otherwise it is the end of a huge line, which would be clipped anyway
+            if len(self._rest) <= _MAX_REST:  # otherwise it is the end of a huge line, which would be clipped anyway
                 self._rest += chunk
             return
         data, end = self._rest + chunk, 0
@@ -179,7 +179,7 @@ class MatchStream:
             self._tail = number + self._found.after
         elif number > self._tail:
             return
-        self._lines.append((number, matching and self._matches <= self._found.limit, text[: 8 * LONGEST_LINE]))
+        self._lines.append((number, matching and self._matches <= self._found.limit, text[: 8 * MAX_LINE]))
 
     def _next_file(self, raw: bytes) -> bytes:
         """Pass on the completed file; return the next one's path without a preceding warning."""

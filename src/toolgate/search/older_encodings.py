@@ -8,9 +8,9 @@ from toolgate.process.read_only import memory_file
 from toolgate.search.regex_dialect import Translation
 from toolgate.workspace.encoding import decode_text
 
-MOST_FILES = 200
+MAX_FILES = 200
 """Most files of one search that are decoded."""
-MOST_BYTES = 16 << 20
+MAX_BYTES = 16 << 20
 """Bytes of the largest file that is decoded."""
 _NEXT = r"[\x80-\xbf]"
 NOT_UTF8 = "(?-u:" + "|".join(
@@ -40,10 +40,10 @@ def decoded_copy(fd: int, path: str) -> tuple[str, int] | None:
 
     The caller closes that. None if the file is UTF-8 or marked, is not text, or is too large.
     """
-    if os.fstat(fd).st_size > MOST_BYTES:
+    if os.fstat(fd).st_size > MAX_BYTES:
         return None
     content = b""
-    while piece := os.pread(fd, MOST_BYTES + 1 - len(content), len(content)):
+    while piece := os.pread(fd, MAX_BYTES + 1 - len(content), len(content)):
         content += piece
     try:
         encoding, text = decode_text(content, path)

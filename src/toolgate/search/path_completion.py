@@ -12,8 +12,8 @@ from toolgate.search.python_glob import Pattern
 if TYPE_CHECKING:
     from toolgate.workspace import Stop, Workspace
 
-_MOST_PATHS = 50
-_MOST_FILES = 20_000
+_MAX_PATHS = 50
+_MAX_FILES = 20_000
 """Files that a completion chooses from."""
 _SECONDS = 3.0
 
@@ -26,7 +26,7 @@ def complete_path(
         workspace,
         ".",
         Pattern([["**"]]),
-        limit=_MOST_FILES,
+        limit=_MAX_FILES,
         include_ignored=False,
         output_dir=output_dir,
         setting=ripgrep,
@@ -35,7 +35,7 @@ def complete_path(
     typed = query.removeprefix("./").casefold()
     folders = {f"{path[:at]}/" for path in found.paths for at, letter in enumerate(path) if letter == "/"}
     ranked = [(rank, len(path), path) for path in (*found.paths, *folders) if (rank := _rank(path, typed)) is not None]
-    return [path for _, _, path in sorted(ranked)[:_MOST_PATHS]]
+    return [path for _, _, path in sorted(ranked)[:_MAX_PATHS]]
 
 
 def _rank(path: str, typed: str) -> int | None:

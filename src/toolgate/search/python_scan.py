@@ -22,9 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing `typing` would cost the worker a tenth of its start
     from typing import Any
 
-LARGEST = 1 << 30
+MAX_FILE_BYTES = 1 << 30
 """Largest file that is searched, in bytes."""
-LONGEST_LINE = 8192
+MAX_LINE = 8192
 """Longest line that is passed on, in characters."""
 
 _FIRST_READ = 1 << 16
@@ -81,8 +81,8 @@ def text_to_search(fd: int, needle: bytes) -> str | None:
         raise Skip("binary")
     if len(data) == _FIRST_READ:
         size = os.fstat(fd).st_size
-        if size > LARGEST:
-            raise Skip(f"larger than {LARGEST >> 30} GiB")
+        if size > MAX_FILE_BYTES:
+            raise Skip(f"larger than {MAX_FILE_BYTES >> 30} GiB")
         data = mmap.mmap(fd, size, prot=mmap.PROT_READ)
     return decode(data, needle)
 
@@ -147,7 +147,7 @@ class Scanner:
             for start, end in lines:
                 number += text.count("\n", counted, start)
                 counted = start
-                records.append(f"{number}\0M{text[start : min(end, start + LONGEST_LINE)]}\n")
+                records.append(f"{number}\0M{text[start : min(end, start + MAX_LINE)]}\n")
         self._write(path, records)
 
     def _with_context(self, text: str, lines: list[tuple[int, int]]) -> list[str]:
@@ -163,7 +163,7 @@ class Scanner:
         for number in matching:
             shown.update(range(max(0, number - self._before), min(len(every), number + self._after + 1)))
         return [
-            f"{number + 1}\0{'M' if number in matching else 'C'}{every[number][:LONGEST_LINE]}\n"
+            f"{number + 1}\0{'M' if number in matching else 'C'}{every[number][:MAX_LINE]}\n"
             for number in sorted(shown)
         ]
 
@@ -227,5 +227,5 @@ def main() -> None:
     import resource
     import sys
 
-    resource.setrlimit(resource.RLIMIT_AS, (4 * LARGEST, 4 * LARGEST))
+    resource.setrlimit(resource.RLIMIT_AS, (4 * MAX_FILE_BYTES, 4 * MAX_FILE_BYTES))
     search(marshal.load(sys.stdin.buffer), 1)

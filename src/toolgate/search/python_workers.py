@@ -19,7 +19,7 @@ from toolgate.search.matches import Matches, MatchStream
 from toolgate.search.regex_dialect import Translation
 from toolgate.search.ripgrep import Query
 
-MOST_WORKERS = 4
+MAX_WORKERS = 4
 """Number of processes that search one tree."""
 
 
@@ -42,7 +42,7 @@ def search(
         "paths": paths,
         "negated": negated,
     }
-    workers = 1 if query.directory is None else max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
+    workers = 1 if query.directory is None else max(1, min(MAX_WORKERS, len(os.sched_getaffinity(0))))
     processes: list[OutputProcess] = []
     try:
         for share in range(workers):

@@ -9,9 +9,9 @@ import re
 
 from toolgate.search.charset import ANY, SPACE, CharSet, posix
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """Deepest nesting of groups."""
-MOST_REPEATS = 1000
+MAX_REPEATS = 1000
 """Largest count of a repetition."""
 
 _START = r"(?:^|(?<=\r)(?!\n))"
@@ -75,8 +75,8 @@ class _Parser:
         return self.pattern[self.position : self.position + length]
 
     def alternation(self, depth: int) -> str:
-        if depth > DEEPEST:
-            raise PatternError(f"groups are nested more than {DEEPEST} deep", self.position)
+        if depth > MAX_DEPTH:
+            raise PatternError(f"groups are nested more than {MAX_DEPTH} deep", self.position)
         outside = self.ignore_case
         branches = [self.sequence(depth)]
         while self.peek() == "|":
@@ -127,11 +127,11 @@ class _Parser:
         low, comma, high = (part.strip() for part in self.pattern[start + 1 : end].partition(","))
         if not (low or (comma and high)) or not all(part.isdecimal() for part in (low, high) if part):
             raise PatternError("a counted repetition needs decimal numbers", start)
-        least, most = int(low or 0), int(high or 0)
-        if max(least, most) > MOST_REPEATS or (high and most < least):
-            raise PatternError(f"a counted repetition goes upwards and to {MOST_REPEATS} at the most", start)
+        first, last = int(low or 0), int(high or 0)
+        if max(first, last) > MAX_REPEATS or (high and last < first):
+            raise PatternError(f"a counted repetition goes upwards and to {MAX_REPEATS} at the most", start)
         self.position = end + 1
-        return f"{{{least},{most if high else ''}}}" if comma else f"{{{least}}}"
+        return f"{{{first},{last if high else ''}}}" if comma else f"{{{first}}}"
 
     def atom(self, depth: int) -> tuple[str, str]:
         """Return the next atom, and its character if it matches exactly one."""
@@ -260,8 +260,8 @@ class _Parser:
     def bracket(self, depth: int = 0) -> CharSet:
         """Translate a bracket expression. The position is at its `[`."""
         start = self.position
-        if depth > DEEPEST:
-            raise PatternError(f"classes are nested more than {DEEPEST} deep", start)
+        if depth > MAX_DEPTH:
+            raise PatternError(f"classes are nested more than {MAX_DEPTH} deep", start)
         self.position += 1
         found = CharSet()
         if self.peek() == "^":

@@ -10,7 +10,7 @@ from toolgate.workspace.beneath import scan_directory
 from toolgate.workspace.outputs import OUTPUTS
 from toolgate.workspace.root import OpenedFile, Workspace
 
-_MOST_LOOKED_AT = 300
+_MAX_LOOKED_AT = 300
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def _has_git(directory: int) -> bool:
         return True
     with scan_directory(directory) as entries:
         for count, entry in enumerate(entries):
-            if count == _MOST_LOOKED_AT:
+            if count == _MAX_LOOKED_AT:
                 return True
             if entry.is_dir(follow_symlinks=False) and _exists(directory, f"{entry.name}/.git"):
                 return True

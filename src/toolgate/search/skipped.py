@@ -12,11 +12,11 @@ from toolgate.search.walk import TreeWalk, WalkedFolder
 from toolgate.workspace.beneath import open_file
 from toolgate.workspace.threads import Stopped
 
-MOST_FILES = 2000
+MAX_FILES = 2000
 """Most files that are checked by name. In a larger tree, the list of binary files is incomplete."""
-MOST_OPENED = 400
+MAX_OPENED = 400
 """Most files that are opened."""
-MOST_TEXT_OPENED = 64
+MAX_TEXT_OPENED = 64
 """Most files that are opened although their names say that they are text."""
 SNIFF = 1 << 16
 """Bytes at the start of a file in which a NUL makes it binary."""
@@ -60,7 +60,7 @@ class SkippedFiles:
             for folder in self._walk:
                 self.ignored.extend(f"{folder.path}{name}/" for name in folder.ignored)
                 self._seen += len(folder.files)
-                if self._seen > MOST_FILES or give_up():
+                if self._seen > MAX_FILES or give_up():
                     self.complete = False
                     return
                 self._look_at(folder)
@@ -70,10 +70,10 @@ class SkippedFiles:
     def _look_at(self, folder: WalkedFolder) -> None:
         for name in folder.files:
             if name[name.rfind(".") :] in _TEXT:
-                if self._text_opened >= MOST_TEXT_OPENED:
+                if self._text_opened >= MAX_TEXT_OPENED:
                     continue
                 self._text_opened += 1
-            elif self._opened >= MOST_OPENED:
+            elif self._opened >= MAX_OPENED:
                 self.complete = False
                 continue
             path = folder.path + name

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 
-from toolgate.search.ignore import LARGEST, Ignores, below, parse
+from toolgate.search.ignore import MAX_BYTES, Ignores, below, parse
 from toolgate.workspace.beneath import open_directory, open_file, scan_directory
 
 TEMP_PREFIX = ".toolgate-tmp-"
@@ -17,7 +17,7 @@ VERSION_CONTROL = (".git", ".hg", ".svn", ".jj")
 """Directories of version control systems."""
 NEVER = frozenset({*VERSION_CONTROL, STATE})
 """Names that a walk skips everywhere."""
-DEEPEST = 250
+MAX_DEPTH = 250
 """Deepest level below its start that a walk enters. One descriptor is open per level."""
 CHUNK = 8192
 """Most entries of one directory that are in memory at a time."""
@@ -153,7 +153,7 @@ class TreeWalk:
                 folder.ignored.append(name)
             elif self._depth is not None and level >= self._depth:
                 continue
-            elif level < DEEPEST:
+            elif level < MAX_DEPTH:
                 folder.dirs.append(name)
             else:
                 self.too_deep = f"{folder.path}{name}/"
@@ -209,7 +209,7 @@ def read_small(fd: int, *names: str) -> str | None:
         if folder != fd:
             os.close(folder)
     try:
-        return os.read(opened, LARGEST).decode("utf-8", "surrogateescape")
+        return os.read(opened, MAX_BYTES).decode("utf-8", "surrogateescape")
     except OSError:
         return None
     finally:

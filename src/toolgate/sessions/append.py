@@ -14,7 +14,7 @@ from toolgate.sessions.event_log import INSERT, TAKE, VERSION, EventWriter, publ
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import Lease, Message, Usage
 
-_MOST: Final = 500
+_MAX_SESSIONS: Final = 500
 """Sessions that are looked up by one statement."""
 
 
@@ -79,7 +79,7 @@ def append_all(
 
 def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
     """Add many plain messages with four statements instead of four for each; the same as one after the other."""
-    if any(not unit.plain for unit in units) or len(units) > _MOST:
+    if any(not unit.plain for unit in units) or len(units) > _MAX_SESSIONS:
         return [unit(transaction) for unit in units]
     states = _states(transaction, units)
     clock = transaction.clock(units[0].session_id)

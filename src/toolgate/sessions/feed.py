@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from toolgate.sessions.driver import Row
 
-_MOST_ROWS = 1000
+_MAX_ROWS = 1000
 """Rows that wait for one follower; a follower that is further behind reads the log instead."""
 
 
@@ -34,7 +34,7 @@ class News(asyncio.Event):
             self._uncertain = True
         else:
             self._latest = max(self._latest, seq)
-        if len(self._rows) + len(rows) <= _MOST_ROWS:
+        if len(self._rows) + len(rows) <= _MAX_ROWS:
             self._rows += rows
         else:
             self._rows.clear()

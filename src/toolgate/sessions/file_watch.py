@@ -13,7 +13,7 @@ from toolgate.sessions.feed import Feed
 
 _LOOK = 0.25
 """Seconds between two polls."""
-_MOST = 10_000
+_MAX_EVENTS = 10_000
 
 Read = Callable[[Callable[[], dict[str, int]]], Awaitable[dict[str, int]]]
 """Runs a function in a thread that may wait for the disk."""
@@ -58,9 +58,9 @@ class FileWatch:
         if version == self._version:
             return {}
         self._version = version
-        sql = f"SELECT id, session_id, seq FROM events WHERE id > ? ORDER BY id LIMIT {_MOST}"
+        sql = f"SELECT id, session_id, seq FROM events WHERE id > ? ORDER BY id LIMIT {_MAX_EVENTS}"
         rows = self._connection.execute(sql, (self._last,)).fetchall()
-        if len(rows) == _MOST:
+        if len(rows) == _MAX_EVENTS:
             self._version = None  # there may be more
         if rows:
             self._last = rows[-1][0]

@@ -12,7 +12,7 @@ from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import EventWriter, as_json, clean, time_of
 from toolgate.sessions.schema import SPAN
 
-LONGEST_TITLE = 200
+MAX_TITLE = 200
 
 _COPIED_EVENTS = (
     "INSERT INTO events (place, session_id, seq, turn_id, kind, version, payload, fence, created_at) "
@@ -58,7 +58,7 @@ def fork(transaction: Transaction, source: str, seq: int | None, new_id: str, mo
     transaction.run(
         "INSERT INTO sessions (id, mode, title, user_name, project, created_at, updated_at, next_seq, model) "
         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)",
-        *(new_id, mode, f"{title[: LONGEST_TITLE - 7]} (fork)" if title else None, row[3], row[4], now, end, row[5]),
+        *(new_id, mode, f"{title[: MAX_TITLE - 7]} (fork)" if title else None, row[3], row[4], now, end, row[5]),
     )
     made = transaction.row("SELECT number FROM sessions WHERE id = ?1", new_id)
     assert made is not None

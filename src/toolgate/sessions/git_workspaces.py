@@ -26,8 +26,8 @@ class GitWorkspaces(SnapshotWorkspaces):
     which has to have that commit. Git never runs in the directory of a session.
     """
 
-    def __init__(self, db: Database, root: str, base: str, most: int) -> None:
-        super().__init__(db, root, base, most)
+    def __init__(self, db: Database, root: str, base: str, limit: int) -> None:
+        super().__init__(db, root, base, limit)
         self._bases: dict[str, Base | None] = {}
 
     def is_known(self, session_id: str) -> bool:
@@ -64,4 +64,4 @@ class GitWorkspaces(SnapshotWorkspaces):
 
     async def pack(self, session_id: str, directory: str, path: str) -> tuple[str, int]:
         """Pack what is not in the commit."""
-        return await in_thread(archive.pack, directory, path, self.most, self._bases[session_id])
+        return await in_thread(archive.pack, directory, path, self.limit, self._bases[session_id])

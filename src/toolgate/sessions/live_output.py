@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from toolgate.sessions.driver import Transaction
     from toolgate.sessions.types import Lease
 
-MOST = 64 * 1024
+MAX_CHARACTERS = 64 * 1024
 """Characters that one write stores at most; older ones are left out."""
 _PIECES = 32
 """Pieces that one write stores at most."""
-_KEPT = 8 * MOST
+_KEPT = 8 * MAX_CHARACTERS
 """Characters of a turn that stay in the table for gateways that are behind."""
 _LEFT_OUT = "left_out"
 """Stands in the place of a stream: the row says how many characters of a call were left out before the next one."""
@@ -55,7 +55,7 @@ class OutputBuffer:
         else:
             self._pieces.append((call_id, stream, [text]))
         self._size += len(text)
-        while self._size > MOST or len(self._pieces) > _PIECES:
+        while self._size > MAX_CHARACTERS or len(self._pieces) > _PIECES:
             self._leave_out()
 
     def _leave_out(self) -> None:
@@ -64,7 +64,7 @@ class OutputBuffer:
             gone = sum(map(len, parts))
             self._pieces.popleft()
         else:
-            gone = min(len(parts[0]), self._size - MOST)
+            gone = min(len(parts[0]), self._size - MAX_CHARACTERS)
             parts[0] = parts[0][gone:]
             if not parts[0]:
                 del parts[0]

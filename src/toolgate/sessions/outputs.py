@@ -71,7 +71,7 @@ class Outputs:
     def __init__(self, blobs: Blobs, settings: Settings, workspace_of: WorkspaceOf) -> None:
         self._blobs = blobs
         self._directory = settings.tool_output.dir
-        self._most = settings.distributed.output_bytes
+        self._limit = settings.distributed.output_bytes
         self._secrets = secrets_of(settings)
         self._workspace_of = workspace_of
         self._slots = asyncio.Semaphore(_SIDE_BY_SIDE)
@@ -90,7 +90,7 @@ class Outputs:
     async def _keep(self, session_id: str, reference: str) -> None:
         workspace = await self._workspace_of(session_id)
         with await in_thread(self._opened, workspace, reference) as file:
-            if file.stat.st_size > self._most:
+            if file.stat.st_size > self._limit:
                 await self._blobs.note(session_id, reference, file.stat.st_size)
             else:
                 await self._blobs.store(session_id, reference, lambda: _pieces(file, self._secrets))

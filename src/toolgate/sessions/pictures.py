@@ -10,9 +10,9 @@ from toolgate.sessions import transcript
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.schema import SPAN
 
-MOST_UNNAMED = 20
+MAX_UNNAMED = 20
 """Pictures of a session that no message names. With one more, they are removed: their message was never sent."""
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 """Bytes of the pictures of one session up to which people may add some."""
 _NAMED = (
     "SELECT m.images FROM events e JOIN messages m ON m.id = e.id "
@@ -36,14 +36,14 @@ def add(transaction: Transaction, session_id: str, image: ImageContent) -> None:
     if transaction.row("SELECT 1 FROM sessions WHERE id = ?1", session_id) is None:
         raise SessionNotFound(f"There is no session {session_id!r}.")
     sizes = _sizes(transaction, session_id)
-    if len(sizes) >= MOST_UNNAMED and image.sha256 not in sizes:
+    if len(sizes) >= MAX_UNNAMED and image.sha256 not in sizes:
         unnamed = sizes.keys() - _named(transaction, session_id)
-        for sha256 in unnamed if len(unnamed) >= MOST_UNNAMED else ():
+        for sha256 in unnamed if len(unnamed) >= MAX_UNNAMED else ():
             transaction.run("DELETE FROM pictures WHERE session_id = ?1 AND sha256 = ?2", session_id, sha256)
             del sizes[sha256]
-        if sum(sizes.values()) + len(image.data) > MOST_BYTES:
+        if sum(sizes.values()) + len(image.data) > MAX_BYTES:
             raise TooManyPictures(
-                f"The pictures of this session have {MOST_BYTES >> 20} MiB, which is the limit: begin another session."
+                f"The pictures of this session have {MAX_BYTES >> 20} MiB, which is the limit: begin another session."
             )
     keep(transaction, session_id, [image])
 

@@ -15,7 +15,7 @@ COLUMNS = (
 
 _SNIPPET = 160
 """Characters of a message that are shown around the words that were found."""
-_MOST_MESSAGES = 50_000
+_MAX_MESSAGES = 50_000
 """Messages that one search looks at, the latest first."""
 _STATUS = (
     "CASE WHEN EXISTS (SELECT 1 FROM approvals a WHERE a.session_id = s.id AND a.state = 'pending') THEN 'waiting' "
@@ -64,7 +64,7 @@ def _contents(transaction: Transaction, user: str, words: Sequence[str]) -> dict
     sql = (
         "SELECT m.session_id, m.content FROM messages m JOIN sessions s ON s.id = m.session_id "
         "WHERE s.user_name = ?1 AND s.parent_id IS NULL AND m.role IN ('user', 'assistant') "
-        f"AND m.rewound_by IS NULL ORDER BY m.id DESC LIMIT {_MOST_MESSAGES}"
+        f"AND m.rewound_by IS NULL ORDER BY m.id DESC LIMIT {_MAX_MESSAGES}"
     )
     found: dict[str, str] = {}
     for session_id, content in transaction.rows(sql, clean(user)):

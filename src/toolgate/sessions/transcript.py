@@ -16,7 +16,7 @@ from toolgate.sessions.event_log import EventWriter, as_json, clean, said_as_jso
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import ROLES, Message
 
-LARGEST: Final = 1024 * 1024
+MAX_MESSAGE_BYTES: Final = 1024 * 1024
 """Bytes of a message."""
 NO_RESULT: Final = (
     "ERROR: This call has no result: it was interrupted. Nobody knows how far it got. "
@@ -62,8 +62,10 @@ def message(
     if role not in ROLES:
         raise ValueError(f"role must be one of {', '.join(sorted(ROLES))}, not {role!r}")
     text = clean(content or "")
-    if len(text) > LARGEST // 4 and len(text.encode()) > LARGEST:
-        raise MessageTooLarge(f"A message holds at most {LARGEST} bytes; this one has more. Send less, or a file.")
+    if len(text) > MAX_MESSAGE_BYTES // 4 and len(text.encode()) > MAX_MESSAGE_BYTES:
+        raise MessageTooLarge(
+            f"A message holds at most {MAX_MESSAGE_BYTES} bytes; this one has more. Send less, or a file."
+        )
     if role == "tool" and not tool_call_id:
         raise ValueError("a tool message needs the tool_call_id that it answers")
     if role != "tool" and tool_call_id is not None:

@@ -15,7 +15,7 @@ from toolgate.sessions import transcript
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.types import Message
 
-MOST_BYTES: Final = 64 * 1024 * 1024
+MAX_BYTES: Final = 64 * 1024 * 1024
 """Memory that all transcripts together may take; the one that was not used for longest gives way."""
 _OVERHEAD: Final = 1_000
 """Bytes of a message beside its text."""
@@ -61,8 +61,8 @@ NOTHING: Final = CachedTranscript([], [], [], [], 0, 0)
 class TranscriptCache:
     """The transcripts that were used last."""
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
-        self._most = most
+    def __init__(self, limit: int = MAX_BYTES) -> None:
+        self._limit = limit
         self._known: OrderedDict[str, CachedTranscript] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
@@ -77,10 +77,10 @@ class TranscriptCache:
         with self._lock:
             before = self._known.pop(session_id, NOTHING)
             self._size -= before.size
-            if known.place and known.size <= self._most:
+            if known.place and known.size <= self._limit:
                 self._known[session_id] = known
                 self._size += known.size
-            while self._size > self._most:
+            while self._size > self._limit:
                 _, oldest = self._known.popitem(last=False)
                 self._size -= oldest.size
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from toolgate.sessions.resume import ResumePoint
 
 
-_MOST_EVENTS = 1000
+_MAX_EVENTS = 1000
 """Events that are read at once."""
 
 
@@ -227,7 +227,7 @@ class TurnStore:
             lambda tx: EventWriter(tx, lease.session_id, lease, turn_id=turn_id).event(kind, text)[1]
         )
 
-    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = _MOST_EVENTS) -> list[Event]:
+    async def events(self, session_id: str, after_seq: int = 0, *, limit: int = _MAX_EVENTS) -> list[Event]:
         """The log from after a number on."""
         sql = (
             "SELECT session_id, seq, turn_id, kind, version, payload, fence, created_at FROM events "
@@ -250,12 +250,12 @@ class TurnStore:
                 news.clear()
                 rows = news.take(after_seq)
                 batch = await self.events(session_id, after_seq) if rows is None else [_event(row) for row in rows]
-                if len(batch) == _MOST_EVENTS:
+                if len(batch) == _MAX_EVENTS:
                     news.look_again()
                 for event in batch:
                     after_seq = event.seq
                     yield event
-                if len(batch) < _MOST_EVENTS and not await _wait(news, self._db.driver.polls):
+                if len(batch) < _MAX_EVENTS and not await _wait(news, self._db.driver.polls):
                     news.look_again()
 
     async def ask(

@@ -19,7 +19,7 @@ _COLUMNS = (
     "input_tokens, output_tokens, error, started_at, finished_at FROM turns"
 )
 
-_LONGEST_KEY = 200
+_MAX_KEY = 200
 _MOMENT = 30.0
 """Seconds for which a session is held that is given back in the same transaction."""
 _INTERRUPTED = {"status": "interrupted", "code": "INTERRUPTED", "message": "The process ended before the turn did."}
@@ -267,7 +267,7 @@ def by_request(transaction: Transaction, session_id: str, request_id: str) -> Tu
 def _key(request_id: str) -> str:
     """A client's id as it is looked up: no index holds what has no end."""
     text = clean(request_id)
-    return text if len(text) <= _LONGEST_KEY else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return text if len(text) <= _MAX_KEY else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def of_session(transaction: Transaction, session_id: str) -> list[Turn]:

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-_LONGEST = 64
+_MAX_WORD = 64
 """Characters of a word; the rest of it does not count."""
-_MOST = 4_000
+_MAX_WORDS = 4_000
 """Words of a text that are indexed."""
 _WORD = re.compile(r"\w+")
 _SPACELESS = re.compile(
@@ -24,13 +24,13 @@ _SPACELESS = re.compile(
 
 def indexed(text: str) -> list[str]:
     """The words to find a text by. A run without spaces gives its characters and its pairs of characters."""
-    return [word for run in _runs(text) for word in _parts(run, single=True)][:_MOST]
+    return [word for run in _runs(text) for word in _parts(run, single=True)][:_MAX_WORDS]
 
 
 def wanted(query: str) -> list[str]:
     """The words that a query asks for, each once; whatever an index's own syntax means by them."""
     found = [word for run in _runs(query) for word in _parts(run, single=len(run) == 1)]
-    return list(dict.fromkeys(found))[:_LONGEST]
+    return list(dict.fromkeys(found))[:_MAX_WORD]
 
 
 def _runs(text: str) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _parts(run: str, *, single: bool) -> Iterator[str]:
     if not _SPACELESS.match(run):
         plain = "".join(c for c in unicodedata.normalize("NFKD", run) if not unicodedata.combining(c))
         if plain:
-            yield plain[:_LONGEST]
+            yield plain[:_MAX_WORD]
         return
     if single:
         yield from run

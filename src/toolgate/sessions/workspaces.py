@@ -37,12 +37,12 @@ class SnapshotWorkspaces:
     with exactly these files; what an interrupted call has written is gone with its worker.
     """
 
-    def __init__(self, db: Database, root: str, base: str, most: int) -> None:
+    def __init__(self, db: Database, root: str, base: str, limit: int) -> None:
         """`root` is what a new session begins with, and `base` is where the directories of sessions are."""
         self._blobs = Blobs(db)
         self.root = root
         self.base = base
-        self.most = most
+        self.limit = limit
         self._held: dict[str, _Held] = {}
 
     async def restore(self, lease: Lease) -> str:
@@ -80,7 +80,7 @@ class SnapshotWorkspaces:
                     digest, size = await self.pack(session_id, held.directory, path)
                 except WorkspaceError:
                     raise WorkspaceError(
-                        f"The files of this session are more than {self.most:,} bytes, so they cannot move to another "
+                        f"The files of this session are more than {self.limit:,} bytes, so they cannot move to another "
                         "machine. Remove what is not needed, or raise TOOLGATE_DISTRIBUTED_WORKSPACE_BYTES."
                     ) from None
                 await self._blobs.store_snapshot(held.lease, digest, size, lambda: archive.pieces(path))
@@ -112,7 +112,7 @@ class SnapshotWorkspaces:
 
     async def pack(self, _session_id: str, directory: str, path: str) -> tuple[str, int]:
         """Pack the directory of a session; return the hash of the archive and its size."""
-        return await in_thread(archive.pack, directory, path, self.most)
+        return await in_thread(archive.pack, directory, path, self.limit)
 
     async def fetch(self, digest: str, size: int, path: str) -> None:
         """Write a stored archive to a file."""

@@ -23,7 +23,7 @@ from toolgate.sessions.feed import Feed
 from toolgate.workspace.threads import start_thread
 
 T = TypeVar("T")
-_MOST = 512
+_MAX_UNITS = 512
 """Units in one transaction."""
 
 
@@ -93,7 +93,7 @@ class Writer:
 
     def _work(self) -> None:
         while (jobs := self._queue.get()) is not None:
-            while len(jobs) < _MOST and not self._queue.empty():
+            while len(jobs) < _MAX_UNITS and not self._queue.empty():
                 more = self._queue.get()
                 if more is None:
                     self._queue.put(None)

@@ -15,7 +15,7 @@ from toolgate.protocol.codes import ErrorCode
 if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 """Largest file that is hashed and copied, in bytes. A larger one is identified by its inode, size and times."""
 
 
@@ -35,9 +35,9 @@ def read_script(workspace: Workspace, path: str) -> Script:
     """Read a file once and return its content with its hash."""
     try:
         with workspace.open_file(path) as file:
-            if file.stat.st_size <= LARGEST:
-                content = os.pread(file.fd, LARGEST + 1, 0)
-                if len(content) <= LARGEST:
+            if file.stat.st_size <= MAX_BYTES:
+                content = os.pread(file.fd, MAX_BYTES + 1, 0)
+                if len(content) <= MAX_BYTES:
                     digest = hashlib.sha256(content).hexdigest()
                     return Script(path=path, digest=digest, content=content, mode=stat.S_IMODE(file.stat.st_mode))
         return Script(path=path, digest=hashlib.sha256(workspace.state(path).encode()).hexdigest())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 
-def check_command(command: str, most: int) -> None:
+def check_command(command: str, limit: int) -> None:
     """Check that a command is text that a shell accepts."""
     try:
         size = len(command.encode())
@@ -23,8 +23,8 @@ def check_command(command: str, most: int) -> None:
         raise _invalid("command holds half of a character (a lone surrogate).") from None
     if "\0" in command:
         raise _invalid("command holds a NUL character, which no shell can take.")
-    if size > most:
-        raise _invalid(f"command has {size:,} bytes; at most {most:,} are taken.")
+    if size > limit:
+        raise _invalid(f"command has {size:,} bytes; at most {limit:,} are taken.")
 
 
 def check_access(access: str, roots: Sequence[str]) -> None:

@@ -21,9 +21,9 @@ from toolgate.system import fcntl, termios
 from toolgate.text.terminal import decode_output
 
 COLUMNS, ROWS = 80, 24
-LARGEST = 500
+MAX_SIZE = 500
 """Most columns or rows."""
-_MOST_UNREAD = 64 * 1024
+_MAX_UNREAD = 64 * 1024
 """Bytes that may wait for a program that does not read."""
 _LINE = 4095
 """Bytes of one line that the kernel's line editor takes."""
@@ -114,11 +114,11 @@ class Console:
                 "Look at it with 'jobs output ID', or start it again.",
             )
         size = len(text.encode())
-        if len(self._unsent) + size > _MOST_UNREAD:
+        if len(self._unsent) + size > _MAX_UNREAD:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 f"The job does not read its input: {len(self._unsent):,} bytes wait already. Nothing was sent.",
-                f"Wait until it reads, stop it, or write less than {_MOST_UNREAD:,} bytes at a time.",
+                f"Wait until it reads, stop it, or write less than {_MAX_UNREAD:,} bytes at a time.",
             )
         if self.kind == "tty" and self._edits_lines() and any(len(line.encode()) > _LINE for line in _lines(text)):
             raise ToolError(
@@ -217,7 +217,7 @@ class Console:
 
     def _reply(self, answer: bytes) -> None:
         """Answer a question of the program about its terminal."""
-        if self._fd >= 0 and len(self._unsent) < _MOST_UNREAD:
+        if self._fd >= 0 and len(self._unsent) < _MAX_UNREAD:
             self._push(answer)
 
     def _push(self, data: bytes) -> None:

@@ -49,8 +49,8 @@ _VALUED = frozenset(
 _FILES = frozenset({"", "<", ">", ">>", ">|", "<<", "<<-", "<<<", "&>", "&>>"})
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN = re.compile(r"[*?\[{~]")
-_MOST_TEXT = 1 << 16
-_MOST_READ = 1 << 12
+_MAX_TEXT = 1 << 16
+_MAX_READ = 1 << 12
 """Characters of a command line of which it is found out whether it only reads."""
 
 
@@ -73,7 +73,7 @@ def git_list(command: str, state: ShellState, root: str, kind: Callable[[str], K
 
     `kind` returns what a path, relative to the root, is.
     """
-    if "git" not in command or len(command) > _MOST_TEXT or _redefines(state):
+    if "git" not in command or len(command) > _MAX_TEXT or _redefines(state):
         return None
     try:
         reader = _Reader(state, root, kind)
@@ -92,7 +92,7 @@ def only_reads(command: str, state: ShellState, first: Mapping[bytes, bytes]) ->
     """
     now = state.environment
     if (
-        len(command) > _MOST_READ
+        len(command) > _MAX_READ
         or _redefines(state)
         or any(
             now.get(name) != first.get(name) and SENSITIVE.fullmatch(name.decode(errors="replace"))

@@ -45,8 +45,8 @@ class JobInfo:
 class Jobs:
     """The background jobs of one session."""
 
-    def __init__(self, most: int, stop: Callable[[CommandRun], Awaitable[None]]) -> None:
-        self._most = most
+    def __init__(self, limit: int, stop: Callable[[CommandRun], Awaitable[None]]) -> None:
+        self._limit = limit
         self._stop = stop
         self._runs: dict[str, CommandRun] = {}
         self.number = 0
@@ -55,7 +55,7 @@ class Jobs:
     def check_room(self) -> None:
         """Refuse a job beyond the limit."""
         running = sum(1 for run in self._runs.values() if run.alive)
-        if running >= self._most:
+        if running >= self._limit:
             raise ToolError(
                 ErrorCode.EXECUTION_ERROR,
                 f"{running} background jobs are running, which is the limit.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.command.analysis.program import program
 from toolgate.command.words import UNRESOLVED
-from toolgate.sandbox.git.index import MOST_BYTES, UnreadableIndexError, tracked
+from toolgate.sandbox.git.index import MAX_BYTES, UnreadableIndexError, tracked
 from toolgate.workspace.secret_files import secret_name
 from toolgate.workspace.secret_scan import SecretsFound
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolgate.sandbox.root_directory import RootDirectory
     from toolgate.workspace.file_guard import FileGuard
 
-MOST_LOCKED = 256
+MAX_LOCKED = 256
 """Most files that are locked. Each of them is a mount."""
 _NOTHING = SecretsFound(secrets={}, denied=frozenset())
 _TOKEN = re.compile(r"[^\s'\"<>|;&()=:,@`\[\]{}$]+")
@@ -35,9 +35,9 @@ _QUIET_GIT = frozenset(
     "status check-ignore ls-files rm commit reset restore checkout switch tag branch merge rebase".split()
 )
 """Commands of git that show no content of files. They see secret files that git tracks."""
-_MOST_TEXT = 1 << 16
+_MAX_TEXT = 1 << 16
 _DENIED_NAME = re.compile(r"([^\s:'\"]+)['\"]?: Permission denied")
-_FEW_NAMES = 20
+_MAX_NAMES = 20
 
 
 class LockedFiles:
@@ -56,7 +56,7 @@ class LockedFiles:
     def paths(self) -> tuple[str, ...]:
         """Paths relative to the root that the next command may not read, denied ones first."""
         found = self.refresh()
-        return tuple(dict.fromkeys((*sorted(found.denied), *sorted(found.secrets))))[:MOST_LOCKED]
+        return tuple(dict.fromkeys((*sorted(found.denied), *sorted(found.secrets))))[:MAX_LOCKED]
 
     def may_unlock(self, paths: Iterable[str]) -> frozenset[str]:
         """Those of the paths that a person can allow: a rule that denies is never lifted."""
@@ -69,7 +69,7 @@ class LockedFiles:
         if not paths:
             return frozenset()
         try:
-            return tracked(root.read(".git/index", MOST_BYTES) or b"", paths)
+            return tracked(root.read(".git/index", MAX_BYTES) or b"", paths)
         except (UnreadableIndexError, OSError):
             return frozenset(found.denied)
 
@@ -83,8 +83,8 @@ class LockedFiles:
         if not layer.mounts and (access != "read" or layer.name == "off"):
             return (f"secret files and files that a rule denies can be read ({count})",)
         lines = []
-        if count > MOST_LOCKED:
-            lines.append(f"only {MOST_LOCKED} of {count} secret or denied files are hidden")
+        if count > MAX_LOCKED:
+            lines.append(f"only {MAX_LOCKED} of {count} secret or denied files are hidden")
         if found.denied and not found.complete:
             lines.append("the project is too large to find every file that a rule denies")
         if committed := sorted(found.denied & self.recorded(root)):
@@ -98,7 +98,7 @@ class LockedFiles:
         found = self._found
         if self._guard is None or not (found.denied or found.secrets):
             return ""
-        behind = self._guard.real_paths(_DENIED_NAME.findall(text)[:_FEW_NAMES])
+        behind = self._guard.real_paths(_DENIED_NAME.findall(text)[:_MAX_NAMES])
         for path in (*found.denied, *found.secrets):
             if posixpath.basename(path) not in text and path not in behind:
                 continue
@@ -113,7 +113,7 @@ class LockedFiles:
 
     def named(self, command: str, analysed: CommandPlan, cwd: str) -> tuple[str, ...]:
         """The secret files that a command names, so that a person is asked. Without that it cannot read them."""
-        if self._guard is None or len(command) > _MOST_TEXT:
+        if self._guard is None or len(command) > _MAX_TEXT:
             return ()
         secrets = [path for path in self._found.secrets if path not in self._found.denied]
         in_history = any(

@@ -6,7 +6,7 @@ import unicodedata
 from collections import deque
 
 _TAB = 8
-_MOST_COMBINED = 8
+_MAX_COMBINED = 8
 """Combining characters that one cell keeps."""
 _HISTORY = 1000
 """Lines that are kept after they left the top of the screen."""
@@ -111,7 +111,7 @@ class Screen:
         cells, column = self._cells[self.row], self.column - (0 if self._wraps else 1)
         while column > 0 and cells[column] == WIDE:
             column -= 1
-        if column >= 0 and len(cells[column]) <= _MOST_COMBINED:
+        if column >= 0 and len(cells[column]) <= _MAX_COMBINED:
             cells[column] += mark
 
     def move(self, row: int, column: int) -> None:

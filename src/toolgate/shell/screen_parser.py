@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from toolgate.shell.screen import Screen
 
-_MOST_PENDING = 4096
+_MAX_PENDING = 4096
 """Characters of a sequence that has no end yet. Longer ones are dropped."""
 _TOKENS = re.compile(
     r"""
@@ -24,7 +24,7 @@ _TOKENS = re.compile(
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z")
 _DRAWING = dict(zip("`afgjklmnopqrstuvwxyz{|}~", "◆▒°±┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·", strict=True))
 """The line drawing characters of the VT100."""
-_MOST_REPEATED = 4096
+_MAX_REPEATED = 4096
 
 
 class ScreenParser:
@@ -48,7 +48,7 @@ class ScreenParser:
             if text:
                 self._print(text)
             return
-        unfinished = _UNFINISHED.search(text, max(len(text) - _MOST_PENDING, 0))
+        unfinished = _UNFINISHED.search(text, max(len(text) - _MAX_PENDING, 0))
         if unfinished is not None:
             self._pending, text = unfinished.group(), text[: unfinished.start()]
         for token in _TOKENS.finditer(text):
@@ -126,7 +126,7 @@ class ScreenParser:
         elif final == "r":
             screen.set_region(count - 1, (second or screen.rows) - 1)
         elif final == "b":
-            self._print(self._last * min(count, _MOST_REPEATED))
+            self._print(self._last * min(count, _MAX_REPEATED))
         elif final == "u":
             screen.restore_cursor()
         elif final == "s":

@@ -47,7 +47,7 @@ _PAUSE = 0.02
 """Seconds that starting and loading a shell takes."""
 _SOON = 0.002
 """Seconds in which a caller has stored the answer. Until then, no shell is started if there is another one."""
-_MOST_AHEAD = 4
+_MAX_AHEAD = 4
 """Most shells that are started in advance. Setting up a sandbox mostly waits for the kernel."""
 _SHORT = 1 << 12
 """Characters of a command in which secret files are looked for without a thread."""
@@ -373,7 +373,7 @@ class ShellSession(AsyncClosing):
         starter, memory = self._made
         try:
             state = None if self._turn.locked() else memory.for_access(access)
-            enough = starter.prepare(access, state, min(1 + self._hurried, _MOST_AHEAD))
+            enough = starter.prepare(access, state, min(1 + self._hurried, _MAX_AHEAD))
         except (OSError, ToolError) as error:  # the next command reports the same error
             logger("shell").warning("shell_not_prepared", error=str(error))
             return

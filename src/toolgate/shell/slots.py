@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
-MOST_RUNNING = 16
+MAX_RUNNING = 16
 """Most commands that run at the same time. Further ones wait in order."""
-MOST_WAITING = 16
+MAX_WAITING = 16
 """Most sessions with shells started in advance. The least recently used one loses its shells."""
 
 _running: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -20,7 +20,7 @@ def running() -> asyncio.Semaphore:
     loop = asyncio.get_running_loop()
     slots = _running.get(loop)
     if slots is None:
-        slots = _running[loop] = asyncio.Semaphore(MOST_RUNNING)
+        slots = _running[loop] = asyncio.Semaphore(MAX_RUNNING)
     return slots
 
 
@@ -29,7 +29,7 @@ def keep_waiting(owner: object, discard: Callable[[], None]) -> None:
     waiting = _waiting.setdefault(asyncio.get_running_loop(), {})
     waiting.pop(owner, None)
     waiting[owner] = discard
-    while len(waiting) > MOST_WAITING:
+    while len(waiting) > MAX_WAITING:
         waiting.pop(next(iter(waiting)))()
 
 

@@ -19,7 +19,7 @@ from toolgate.shell.state import ShellState, Variable
 from toolgate.shell.state_history import StateHistory
 
 _PLACES = ("directory", "previous")
-_LARGEST = 1024 * 1024
+_MAX_CHARACTERS = 1024 * 1024
 """Longest state that is written, in characters. For a larger one, only the fact that there was one is written."""
 _TOO_LARGE = '{"too_large":true}'
 
@@ -31,7 +31,7 @@ def write(memory: StateHistory, root: str) -> str | None:
         return None
     states = {access: _state(state, memory.first(access), os.fsencode(root)) for access, state in made.items()}
     text = json.dumps(states, separators=(",", ":"))
-    return text if len(text) <= _LARGEST else _TOO_LARGE
+    return text if len(text) <= _MAX_CHARACTERS else _TOO_LARGE
 
 
 def read(text: str, memory: StateHistory, root: str) -> bool:

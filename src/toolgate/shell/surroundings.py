@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
-_MOST_ENTRIES = 2000
+_MAX_ENTRIES = 2000
 """Most names of a directory that patterns are compared with."""
-_MOST_OWN_DIRECTORIES = 64
+_MAX_OWN_DIRECTORIES = 64
 """Most directories of `PATH` inside the root in which a command name is looked up."""
 _SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 
@@ -131,7 +131,7 @@ def _entries(workspace: Workspace) -> Callable[[str], tuple[str, ...] | None]:
                 listing = list_directory(
                     fd,
                     offset=0,
-                    limit=_MOST_ENTRIES,
+                    limit=_MAX_ENTRIES,
                     include_hidden=True,
                     deadline=time.monotonic() + 1,
                     check=lambda: None,
@@ -140,7 +140,7 @@ def _entries(workspace: Workspace) -> Callable[[str], tuple[str, ...] | None]:
             return ()
         except OSError:
             return None
-        if not listing.complete or listing.total > _MOST_ENTRIES or listing.unreadable_names:
+        if not listing.complete or listing.total > _MAX_ENTRIES or listing.unreadable_names:
             return None
         return tuple(name for name, _ in listing.entries)
 
@@ -164,7 +164,7 @@ def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[
     directories = _own_directories(path, root, cwd)
 
     def shadow(word: str) -> str | None:
-        if len(directories) > _MOST_OWN_DIRECTORIES:
+        if len(directories) > _MAX_OWN_DIRECTORIES:
             return posixpath.normpath(f"{directories[0]}/{word}")
         for directory in directories:
             candidate = posixpath.normpath(f"{directory}/{word}")

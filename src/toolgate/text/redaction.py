@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from toolgate.settings import Settings
 
 MARK = "[redacted]"
-LONGEST = 2_000
+MAX_CHARACTERS = 2_000
 """Longest text that is recorded of one argument, in characters."""
-MOST = 100
+MAX_ITEMS = 100
 """Most items that are recorded of one list or object."""
-_LONGEST_KEY = 200
-_SHORTEST = 6
+_MAX_KEY = 200
+_MIN_SECRET_LENGTH = 6
 """Shortest secret that is masked, in characters. Shorter ones would match ordinary text."""
 _LONG = 1 << 12
 """Characters from which on a text is searched for each secret before it is masked."""
@@ -38,15 +38,15 @@ def is_secret_name(name: str) -> bool:
 def recorded_copy(value: Any, *, depth: int = 6) -> Any:
     """Return a copy for the record: long texts are shortened, and fields that are named like secrets are masked."""
     if isinstance(value, str):
-        return value if len(value) <= LONGEST else f"{value[:LONGEST]}… ({len(value)} characters)"
+        return value if len(value) <= MAX_CHARACTERS else f"{value[:MAX_CHARACTERS]}… ({len(value)} characters)"
     if isinstance(value, dict | list) and depth == 0:
         return "…"
     if isinstance(value, dict):
-        kept = {_shown(key): _field(str(key), item, depth) for key, item in itertools.islice(value.items(), MOST)}
-        return kept if len(value) <= MOST else {**kept, "…": f"({len(value)} keys)"}
+        kept = {_shown(key): _field(str(key), item, depth) for key, item in itertools.islice(value.items(), MAX_ITEMS)}
+        return kept if len(value) <= MAX_ITEMS else {**kept, "…": f"({len(value)} keys)"}
     if isinstance(value, list):
-        items = [recorded_copy(item, depth=depth - 1) for item in value[:MOST]]
-        return items if len(value) <= MOST else [*items, f"… ({len(value)} items)"]
+        items = [recorded_copy(item, depth=depth - 1) for item in value[:MAX_ITEMS]]
+        return items if len(value) <= MAX_ITEMS else [*items, f"… ({len(value)} items)"]
     return value
 
 
@@ -55,7 +55,7 @@ def _field(key: str, value: Any, depth: int) -> Any:
 
 
 def _shown(key: Any) -> Any:
-    return key if not isinstance(key, str) or len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
+    return key if not isinstance(key, str) or len(key) <= _MAX_KEY else f"{key[:_MAX_KEY]}…"
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
     found.extend(settings.gateway.tokens_by_user().values())
     keys = (provider.key for provider in PROVIDERS.values())
     found.extend(os.environ[name] for name in keys if name in os.environ)
-    return tuple(secret for secret in found if len(secret) >= _SHORTEST)
+    return tuple(secret for secret in found if len(secret) >= _MIN_SECRET_LENGTH)
 
 
 added_secrets: list[str] = []
@@ -80,7 +80,7 @@ _added: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 def add_secrets(secrets: tuple[str, ...], more: Iterable[str]) -> None:
     """Also mask these secrets wherever those are masked."""
-    fresh = [secret for secret in more if len(secret) >= _SHORTEST]
+    fresh = [secret for secret in more if len(secret) >= _MIN_SECRET_LENGTH]
     _added[secrets] = tuple(dict.fromkeys((*current_secrets(secrets), *fresh)))
     added_secrets.extend(fresh)
     secret_pattern.cache_clear()
@@ -92,7 +92,7 @@ _learnt: list[str] = []
 
 def learn_secret(secret: str) -> None:
     """Mask this secret from now on, wherever this process masks anything."""
-    if len(secret) >= _SHORTEST and secret not in _learnt:
+    if len(secret) >= _MIN_SECRET_LENGTH and secret not in _learnt:
         _learnt.append(secret)
         added_secrets.append(secret)
         secret_pattern.cache_clear()
@@ -112,7 +112,7 @@ def secret_pattern(secrets: tuple[str, ...]) -> re.Pattern[str]:
 
 def without_secret(text: str, secret: str) -> str:
     """Return the text with this secret replaced, unless it is too short to be one."""
-    return text.replace(secret, MARK) if len(secret) >= _SHORTEST else text
+    return text.replace(secret, MARK) if len(secret) >= _MIN_SECRET_LENGTH else text
 
 
 def mask(value: Any, secrets: tuple[str, ...]) -> Any:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolgate.diagnostics.diagnostics import DiagnosticsReport
 
 T = TypeVar("T")
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 """New problems that an answer lists."""
 
 
@@ -43,7 +43,7 @@ def _data(report: DiagnosticsReport) -> list[dict[str, Any]]:
         for path, problems in report.problems.items()
         for problem in problems
     ]
-    return found[:MOST_SHOWN]
+    return found[:MAX_SHOWN]
 
 
 def _text(report: DiagnosticsReport) -> str:
@@ -54,7 +54,7 @@ def _text(report: DiagnosticsReport) -> str:
     ]
     text = ""
     if lines:
-        more = f"\n… and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""
+        more = f"\n… and {len(lines) - MAX_SHOWN} more" if len(lines) > MAX_SHOWN else ""
         count = f"{len(lines)} new {'problem' if len(lines) == 1 else 'problems'}"
-        text = f"\nThe change causes {count}:\n" + "\n".join(lines[:MOST_SHOWN]) + more
+        text = f"\nThe change causes {count}:\n" + "\n".join(lines[:MAX_SHOWN]) + more
     return text + "".join(f"\n{note}" for note in report.notes)

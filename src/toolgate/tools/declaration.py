@@ -26,8 +26,8 @@ _FLAGS = ("requires_permission", "read_only", "exclusive", "idempotent", "deferr
 _COLLECTIONS = (frozenset, set, list, tuple)
 _MODES = "a set of ToolMode, for example {ToolMode.coding}"
 _APPROVAL_MODES = "None or a set of ApprovalMode, for example {ApprovalMode.plan}"
-_DEEPEST = 100
-_MOST_NODES = 100_000
+_MAX_DEPTH = 100
+_MAX_NODES = 100_000
 """How deep the schema of a tool's parameters may be nested, and how many objects and lists it may have."""
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
@@ -215,8 +215,8 @@ class _Copy:
         if kind in _SCALARS:
             return node
         self._nodes += 1
-        if depth > _DEEPEST or self._nodes > _MOST_NODES:
-            limits = f"{_DEEPEST} levels or have more than {_MOST_NODES} objects and lists"
+        if depth > _MAX_DEPTH or self._nodes > _MAX_NODES:
+            limits = f"{_MAX_DEPTH} levels or have more than {_MAX_NODES} objects and lists"
             raise DeclarationError(f"tool {self._name!r}: its parameters are nested deeper than {limits}")
         if kind is dict or isinstance(node, dict):
             if not all(type(key) is str for key in node):

@@ -9,12 +9,12 @@ from urllib.parse import unquote
 
 from toolgate.extras import optional_imports
 
-MOST_SCHEMAS = 20_000
+MAX_SCHEMAS = 20_000
 """Subschemas that a schema may have once its references are followed."""
-MOST_STEPS = 20_000_000
+MAX_STEPS = 20_000_000
 """Subschemas times values that one validation may come to."""
-MOST_ERRORS = 20
-_DEEPEST = 100
+MAX_ERRORS = 20
+_MAX_DEPTH = 100
 _RE_ENTRIES = (4, 2, 1)
 """How often a reference to itself is followed; the largest number that stays within the bounds is taken."""
 _BACKTRACKING = 100_000
@@ -33,9 +33,9 @@ class ForeignSchema:
 
     def errors(self, instance: Any) -> list[tuple[str, str]]:
         """What does not fit, as (where, what); the first few of them. Where it is empty, the whole is meant."""
-        if self._cost * _count(instance, MOST_STEPS // self._cost) > MOST_STEPS:
+        if self._cost * _count(instance, MAX_STEPS // self._cost) > MAX_STEPS:
             return [("", "is too large to be checked against the schema of this tool")]
-        found = itertools.islice(self._validator.iter_errors(instance), MOST_ERRORS)
+        found = itertools.islice(self._validator.iter_errors(instance), MAX_ERRORS)
         return [(".".join(map(str, error.instance_path)), str(error.message)) for error in found]
 
 
@@ -58,14 +58,14 @@ def _never_fetch(uri: str) -> Any:
 
 def _within_bounds(schema: dict[str, Any]) -> tuple[Any, int]:
     """The schema to compile and the number of its subschemas. References to itself are followed a few times only."""
-    for most in _RE_ENTRIES:
-        expansion = _Expansion(schema, most)
+    for limit in _RE_ENTRIES:
+        expansion = _Expansion(schema, limit)
         try:
             followed = expansion.of(schema, (), 0)
         except _TooLarge:
-            if not expansion.recursive or most == _RE_ENTRIES[-1]:
+            if not expansion.recursive or limit == _RE_ENTRIES[-1]:
                 raise ValueError(
-                    f"it has more than {MOST_SCHEMAS} subschemas or {_DEEPEST} levels once its references are followed"
+                    f"it has more than {MAX_SCHEMAS} subschemas or {_MAX_DEPTH} levels once its references are followed"
                 ) from None
             continue
         return (followed if expansion.recursive else schema), max(1, expansion.count)
@@ -88,7 +88,7 @@ class _Expansion:
     def of(self, node: Any, inside: tuple[str, ...], depth: int) -> Any:
         """The copy of a subschema; `inside` are the references that led to it."""
         self.count += 1
-        if self.count > MOST_SCHEMAS or depth > _DEEPEST:
+        if self.count > MAX_SCHEMAS or depth > _MAX_DEPTH:
             raise _TooLarge
         if isinstance(node, list):
             return [self.of(item, inside, depth + 1) for item in node]
@@ -144,7 +144,7 @@ class _Expansion:
 
 def _anchored(node: Any, name: str, depth: int) -> Any:
     """The subschema with that anchor."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return None
     if isinstance(node, dict) and name in (node.get("$anchor"), node.get("$dynamicAnchor")):
         return node
@@ -152,9 +152,9 @@ def _anchored(node: Any, name: str, depth: int) -> Any:
     return next((found for child in children if (found := _anchored(child, name, depth + 1)) is not None), None)
 
 
-def _count(instance: Any, most: int) -> int:
+def _count(instance: Any, limit: int) -> int:
     """Values in a JSON document; not counted further once there are too many."""
-    return sum(1 for _ in itertools.islice(_values(instance), most + 1))
+    return sum(1 for _ in itertools.islice(_values(instance), limit + 1))
 
 
 def _values(instance: Any) -> Iterator[Any]:

@@ -6,9 +6,9 @@ import re
 
 from toolgate.errors import DeclarationError
 
-LONGEST_NAME = 64
-_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
-_RULE = f"a name has 1 to {LONGEST_NAME} characters: ASCII letters, digits, '_' and '-'"
+MAX_NAME = 64
+_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME}}}")
+_RULE = f"a name has 1 to {MAX_NAME} characters: ASCII letters, digits, '_' and '-'"
 _LOOSE_SEPARATORS = re.compile(r"(?<![0-9])[_-]+|[_-]+(?![0-9])")
 _SEPARATORS = re.compile(r"[_-]+")
 _SAME_SHAPE = str.maketrans({"I": "l", "1": "l", "0": "o", "O": "o"})
@@ -22,7 +22,7 @@ def checked_name(name: object) -> str:
     if not plain.strip():
         raise DeclarationError(f"a tool needs a name: {_RULE}")
     if _NAME.fullmatch(plain) is None:
-        raise DeclarationError(f"{plain[: 2 * LONGEST_NAME]!a} cannot name a tool: {_RULE}")
+        raise DeclarationError(f"{plain[: 2 * MAX_NAME]!a} cannot name a tool: {_RULE}")
     return plain
 
 

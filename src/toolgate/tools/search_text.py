@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from toolgate.workspace.oserrors import quote
 
-_MOST = 5
+_MAX_NAMED = 5
 
 
 def named(paths: Sequence[str]) -> str:
     """The first few of some paths, and how many more there are."""
-    shown = ", ".join(quote(path) for path in sorted(paths)[:_MOST])
-    return f"{shown} and {len(paths) - _MOST} more" if len(paths) > _MOST else shown
+    shown = ", ".join(quote(path) for path in sorted(paths)[:_MAX_NAMED])
+    return f"{shown} and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else shown
 
 
 def ignored_note(verb: str, directories: Sequence[str]) -> str:

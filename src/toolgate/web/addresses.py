@@ -14,7 +14,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 """Returns the addresses of a host name."""
 Allows = Callable[[str], bool]
 """Whether a network address may be reached."""
-_MOST = 16
+_MAX_ADDRESSES = 16
 _REFUSED_V4 = tuple(
     map(
         ipaddress.IPv4Network,
@@ -74,7 +74,7 @@ async def public_addresses(host: str, port: int, resolve: Resolve, allows: Allow
         )
     if not all(allows(address) for address in found):
         raise _not_public(host)
-    return found[:_MOST]
+    return found[:_MAX_ADDRESSES]
 
 
 def refuse_private(host: str) -> None:

@@ -36,11 +36,11 @@ async def get(
     ip: str,
     *,
     headers: Mapping[str, str],
-    most: int,
+    max_bytes: int,
     context: ssl.SSLContext | None = None,
     body: bytes | None = None,
 ) -> HttpAnswer:
-    """Send one request to `ip` and read at most `most` bytes of the answer. With `body` it is a POST.
+    """Send one request to `ip` and read at most `max_bytes` bytes of the answer. With `body` it is a POST.
 
     Raises `OSError`, `ssl.SSLError` or `BadAnswerError`. The caller sets the deadline.
     """
@@ -54,7 +54,7 @@ async def get(
         writer.write(_request(address, headers, body))
         await writer.drain()
         status, found = await read_head(reader)
-        content, cut = await _body(reader, status, found, most)
+        content, cut = await _body(reader, status, found, max_bytes)
         return HttpAnswer(status=status, headers=found, body=content, cut=cut)
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, zlib.error) as error:
         raise BadAnswerError(str(error)) from error
@@ -75,7 +75,9 @@ def _request(address: WebAddress, headers: Mapping[str, str], body: bytes | None
     return "\r\n".join((*lines, "", "")).encode("latin-1") + (body or b"")
 
 
-async def _body(reader: asyncio.StreamReader, status: int, headers: Mapping[str, str], most: int) -> tuple[bytes, bool]:
+async def _body(
+    reader: asyncio.StreamReader, status: int, headers: Mapping[str, str], max_bytes: int
+) -> tuple[bytes, bool]:
     if status in (204, 304) or 300 <= status < 400:
         return b"", False
     coding = headers.get("content-encoding", "identity").lower()
@@ -86,8 +88,8 @@ async def _body(reader: asyncio.StreamReader, status: int, headers: Mapping[str,
     packed = 0
     async for piece in read_pieces(reader, headers):
         packed += len(piece)
-        room = most + 1 - len(found)
+        room = max_bytes + 1 - len(found)
         found += piece[:room] if unpack is None else unpack.decompress(piece, room)
-        if len(found) > most or packed > most:
-            return bytes(found[:most]), True
+        if len(found) > max_bytes or packed > max_bytes:
+            return bytes(found[:max_bytes]), True
     return bytes(found), unpack is not None and not unpack.eof

@@ -16,10 +16,10 @@ from toolgate.web.addresses import Allows, Resolve, is_public, public_addresses,
 from toolgate.web.convert import to_markdown
 from toolgate.web.urls import WebAddress, redirected
 
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 KEPT_SECONDS = 900.0
 """How long a page is used again in a session."""
-MOST_KEPT = 32
+MAX_KEPT = 32
 _AGENT = "toolgate-web-fetch (GET only)"
 _TEXT = re.compile(r"text/[\w.+-]+|application/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript|toml|x-yaml|ndjson)")
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -61,7 +61,7 @@ class Fetcher:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """`resolve`, `allows` and `tls` are for tests: no setting reaches them."""
-        self._most = most_bytes
+        self._max_bytes = most_bytes
         self._seconds = seconds
         self._resolve = resolve
         self._allows = allows
@@ -83,13 +83,13 @@ class Fetcher:
                 "Try again later, or use another source.",
             ) from None
         self._pages[address.text] = time.monotonic(), page
-        while len(self._pages) > MOST_KEPT:
+        while len(self._pages) > MAX_KEPT:
             self._pages.popitem(last=False)
         return page
 
     async def _follow(self, address: WebAddress) -> Page:
         start = address
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             answer = await self._get(address)
             location = answer.headers.get("location", "")
             if not (300 <= answer.status < 400 and location):
@@ -98,7 +98,7 @@ class Fetcher:
             if target.host != start.host or (address.scheme == "https" and target.scheme == "http"):
                 return _moved(address, answer.status, target)
             address = target
-        raise _failed(f"'{start.host}' redirects more than {MOST_REDIRECTS} times.")
+        raise _failed(f"'{start.host}' redirects more than {MAX_REDIRECTS} times.")
 
     async def _get(self, address: WebAddress) -> connection.HttpAnswer:
         """One request, to one of the addresses that were just checked."""
@@ -110,7 +110,7 @@ class Fetcher:
         problem: Exception | None = None
         for ip in addresses:
             try:
-                return await connection.get(address, ip, headers=headers, most=self._most, context=self._tls)
+                return await connection.get(address, ip, headers=headers, max_bytes=self._max_bytes, context=self._tls)
             except ssl.SSLError as error:
                 raise _failed(f"'{address.host}' has no valid certificate ({error.reason or 'TLS failed'}).") from None
             except (OSError, TimeoutError) as error:  # the next address may work

@@ -7,7 +7,7 @@ import sys
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
-MOST_TEXT = 1 << 20
+MAX_TEXT = 1 << 20
 """Characters of the result."""
 _MEMORY = 1 << 30
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -139,9 +139,9 @@ class MarkdownWriter(HTMLParser):
             self._write(text)
 
     def _write(self, text: str) -> None:
-        self._out.append(text[: MOST_TEXT - self._size])
+        self._out.append(text[: MAX_TEXT - self._size])
         self._size += len(text)
-        if self._size >= MOST_TEXT:
+        if self._size >= MAX_TEXT:
             raise _Full
 
     def _target(self, href: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 
-MOST_HEADERS = 1 << 16
+MAX_HEADERS = 1 << 16
 _CHUNK = 1 << 16
 
 
@@ -27,7 +27,7 @@ async def read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
         size = 0
         while line := await _line(reader):
             size += len(line)
-            if size > MOST_HEADERS:
+            if size > MAX_HEADERS:
                 raise BadAnswerError("the headers are too long")
             name, colon, value = line.partition(":")
             if colon:

@@ -17,8 +17,8 @@ from toolgate.web.addresses import resolve
 from toolgate.web.urls import WebAddress, parse
 
 SECONDS = 15.0
-_MOST_BYTES = 2 << 20
-_LONGEST = 1000
+_MAX_BYTES = 2 << 20
+_MAX_CHARACTERS = 1000
 """Characters that are kept of one text in a result."""
 
 
@@ -75,7 +75,7 @@ class WebSearch:
         for ip in ips:
             try:
                 return await connection.get(
-                    address, ip, headers=request.headers, most=_MOST_BYTES, context=self._tls, body=request.body
+                    address, ip, headers=request.headers, max_bytes=_MAX_BYTES, context=self._tls, body=request.body
                 )
             except OSError as error:
                 problem = error
@@ -122,7 +122,7 @@ def _result(item: dict[str, Any]) -> SearchResult:
 
 
 def _text(value: Any) -> str:
-    return " ".join(str(value or "").split())[:_LONGEST]
+    return " ".join(str(value or "").split())[:_MAX_CHARACTERS]
 
 
 def _failed(problem: str) -> ToolError:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 
-LONGEST = 4096
+MAX_CHARACTERS = 4096
 _PORTS = {"http": 80, "https": 443}
 _REFUSED_PORTS = frozenset(
     {1719, 1720, 1723, 2049, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432, 5900, 6000, 6379, 6566, 6697, 9200}
@@ -45,8 +45,8 @@ class WebAddress:
 
 def parse(url: str) -> WebAddress:
     """Parse the address of a page. Raises `ToolError`."""
-    if len(url) > LONGEST:
-        raise _invalid(f"it has more than {LONGEST} characters")
+    if len(url) > MAX_CHARACTERS:
+        raise _invalid(f"it has more than {MAX_CHARACTERS} characters")
     if _BAD.search(url):
         raise _invalid("it contains a space, a backslash or a control character")
     try:

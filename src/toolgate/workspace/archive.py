@@ -29,9 +29,9 @@ _COMMIT = "TOOLGATE.commit"
 class _Limited:
     """A file that refuses to become larger than allowed, and knows the hash of its content."""
 
-    def __init__(self, file: IO[bytes], most: int) -> None:
+    def __init__(self, file: IO[bytes], limit: int) -> None:
         self._file = file
-        self._left = most
+        self._left = limit
         self.digest = hashlib.sha256()
         self.size = 0
 
@@ -58,11 +58,11 @@ def signature(stop: Stop, directory: str) -> str:
     return digest.hexdigest()
 
 
-def pack(stop: Stop, directory: str, path: str, most: int, base: Base | None = None) -> tuple[str, int]:
+def pack(stop: Stop, directory: str, path: str, limit: int, base: Base | None = None) -> tuple[str, int]:
     """Write the files, directories and links of a directory to one file; return its hash and its size.
 
     Of the files that still are those of the `base`, only the names are written. Raises `WorkspaceError` if it would be
-    larger than `most` bytes.
+    larger than `limit` bytes.
     """
 
     def kept(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
@@ -76,7 +76,7 @@ def pack(stop: Stop, directory: str, path: str, most: int, base: Base | None = N
         return member if member.isreg() or member.isdir() or member.issym() or member.islnk() else None
 
     with new_file(path) as file:
-        limited = _Limited(file, most)
+        limited = _Limited(file, limit)
         header = {} if base is None else {_COMMIT: base.commit}
         options: dict[str, Any] = {"fileobj": limited, "format": tarfile.PAX_FORMAT, "pax_headers": header}
         with tarfile.open(mode="w|", **options) as archive:

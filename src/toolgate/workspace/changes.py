@@ -15,9 +15,9 @@ from toolgate.workspace.journal_entries import JournalEntry
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.threads import Stop
 
-LONGEST_DIFF = 60_000
+MAX_DIFF = 60_000
 """Characters of one file's difference that are shown."""
-_LARGEST = 4 << 20
+_MAX_FILE_BYTES = 4 << 20
 """Bytes of a file that is compared."""
 _FLAGS = os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 
@@ -74,7 +74,7 @@ def _changed_file(
         diff = calls.setdefault(entries[place].origin.call_id, Diff(path, 0))
         _compare(diff, before[place], after)
     first = entries[mine[0]]
-    whole = Diff(path, LONGEST_DIFF, created=first.before is None)
+    whole = Diff(path, MAX_DIFF, created=first.before is None)
     _compare(whole, before[mine[0]], now)
     gone = workspace.stat(path) is None
     return ChangedFile(
@@ -99,7 +99,7 @@ def _content(workspace: Workspace, path: str) -> str | None:
     if workspace.stat(path) is None:
         return ""
     with suppress(ToolError), workspace.open_file(path) as opened:
-        return _text(opened.read(_LARGEST + 1, 0), path)
+        return _text(opened.read(_MAX_FILE_BYTES + 1, 0), path)
     return None
 
 
@@ -113,7 +113,7 @@ def _image(journal: OpenJournal, entry: JournalEntry) -> str | None:
     except OSError:
         return None
     try:
-        return _text(os.pread(fd, _LARGEST + 1, 0), entry.path)
+        return _text(os.pread(fd, _MAX_FILE_BYTES + 1, 0), entry.path)
     except ToolError:
         return None
     finally:
@@ -121,7 +121,7 @@ def _image(journal: OpenJournal, entry: JournalEntry) -> str | None:
 
 
 def _text(data: bytes, path: str) -> str | None:
-    if len(data) > _LARGEST:
+    if len(data) > _MAX_FILE_BYTES:
         return None
     encoding = detect(data[:SAMPLE], path, whole=len(data) <= SAMPLE)
     return data[len(encoding.bom) :].decode(encoding.codec, "replace")

@@ -7,7 +7,7 @@ from itertools import accumulate
 from toolgate.workspace.encoding import Encoding
 from toolgate.workspace.lines import BLOCK, Read
 
-LONGEST_LINE = 2000
+MAX_LINE = 2000
 """Longest line that is shown, in characters."""
 _NUMBERING = 8
 """Bytes that a line's number and end take."""
@@ -61,7 +61,7 @@ class Collector:
             self.more = self.more or bool(tail)
             return True
         held = self._carry + tail
-        self._carry = held[: LONGEST_LINE + 1]
+        self._carry = held[: MAX_LINE + 1]
         self._dropped += len(held) - len(self._carry)
         return False
 
@@ -75,11 +75,11 @@ class Collector:
         if strip:
             self.crlf = self.crlf or any(line.endswith("\r") for line in lines)
             lines = [line[:-1] if line.endswith("\r") else line for line in lines]
-        if max(map(len, lines)) > LONGEST_LINE or self._dropped:
+        if max(map(len, lines)) > MAX_LINE or self._dropped:
             for position, line in enumerate(lines):
                 whole = len(line) + (self._dropped if position == 0 else 0)
-                if whole > LONGEST_LINE:
-                    lines[position] = f"{line[:LONGEST_LINE]}… [clipped: {LONGEST_LINE} of {whole} characters]"
+                if whole > MAX_LINE:
+                    lines[position] = f"{line[:MAX_LINE]}… [clipped: {MAX_LINE} of {whole} characters]"
                     self.clipped.append(base + position)
             self._dropped = 0
         fits = self._fitting(lines, exact=ascii_only)

@@ -23,7 +23,7 @@ class Diff:
     """A diff that is being built, up to a limit."""
 
     path: str
-    most: int
+    limit: int
     """Characters after which the remaining lines are only counted."""
     created: bool = False
     deleted: bool = False
@@ -46,9 +46,9 @@ class Diff:
         cut = [f"… diff cut here: {self.hidden} more lines"] if self.hidden else []
         return "\n".join([f"--- {old}", f"+++ {new}", *self._lines, *cut]) + "\n"
 
-    def shorter(self, most: int) -> str:
-        """Return the diff, cut at a line to about `most` characters."""
-        return shorter(self.text, most, self.hidden)
+    def shorter(self, limit: int) -> str:
+        """Return the diff, cut at a line to about `limit` characters."""
+        return shorter(self.text, limit, self.hidden)
 
     def compare(self, old: str, new: str, old_start: int = 1, new_start: int = 1) -> None:
         """Add the hunks between two texts that start at these line numbers."""
@@ -82,18 +82,18 @@ class Diff:
                 self._add(f"{mark}{line}\n{_NO_NEWLINE}")
 
     def _add(self, line: str) -> None:
-        if self._size > self.most:
+        if self._size > self.limit:
             self.hidden += 1
             return
         self._size += len(line) + 1
         self._lines.append(line)
 
 
-def shorter(text: str, most: int, hidden: int = 0) -> str:
-    """Cut a diff at a line to about `most` characters. `hidden` lines were left out of it before."""
-    if len(text) <= most:
+def shorter(text: str, limit: int, hidden: int = 0) -> str:
+    """Cut a diff at a line to about `limit` characters. `hidden` lines were left out of it before."""
+    if len(text) <= limit:
         return text
-    shown = text[: text.rfind("\n", 0, most) + 1]
+    shown = text[: text.rfind("\n", 0, limit) + 1]
     rest = text.count("\n") - shown.count("\n") + hidden
     return f"{shown}… diff cut here: {rest} more lines\n"
 
@@ -112,13 +112,13 @@ def _changed(old: str, new: str) -> tuple[int, int]:
     return first + 1, len(old) - edge
 
 
-def alike(most: int, holds: Callable[[int, int], bool]) -> int:
-    """Return the largest size up to `most` for which `holds(0, size)`; it is asked only about what is not known yet."""
-    least = 0
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (middle, most) if holds(least, middle) else (least, middle - 1)
-    return least
+def alike(size: int, holds: Callable[[int, int], bool]) -> int:
+    """Return the largest number up to `size` for which `holds(0, number)`; what is known already is not asked again."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(low, middle) else (low, middle - 1)
+    return low
 
 
 def split_lines(text: str) -> list[str]:

@@ -33,14 +33,14 @@ from toolgate.workspace.target import target_of
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, conflict
 
-LONGEST_DIFF = 1 << 20
+MAX_DIFF = 1 << 20
 """Characters of a diff that a person can see before deciding."""
-LARGEST_FOR_SEVERAL = 32 << 20
+MAX_FOR_SEVERAL = 32 << 20
 """Largest file in which one call makes several edits, in bytes."""
 _IN_MEMORY = 1 << 18
 """Largest file that is rewritten from memory, in bytes. In larger ones, the kernel copies the unchanged parts."""
-_MOST_MATCHES = 100_000
-_MOST_LISTED = 50
+_MAX_MATCHES = 100_000
+_MAX_LISTED = 50
 _COMPARED = 8 << 20
 """Largest file that is compared as a whole to show the change, in bytes."""
 _SEARCHED = 2 << 20
@@ -94,7 +94,7 @@ def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit]
         encoding = detect(sample, path, whole=len(sample) == size)
         if encoding is UTF_8 and not all((edit.old + edit.new).isascii() for edit in edits):
             encoding = _looked_through(content, size, path)
-        diff = Diff(target.path, LONGEST_DIFF)
+        diff = Diff(target.path, MAX_DIFF)
         if len(edits) == 1:
             index = workspace.line_indexes.of(opened.stat, encoding, size)
             pieces, count = _one(stop, content, path, edits[0], index, diff)
@@ -108,7 +108,7 @@ def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit]
 
 def _content(opened: OpenedFile, edits: int) -> Content:
     size = opened.stat.st_size
-    if size <= (_IN_MEMORY if edits == 1 else LARGEST_FOR_SEVERAL):
+    if size <= (_IN_MEMORY if edits == 1 else MAX_FOR_SEVERAL):
         return LoadedContent(opened.read(size, 0))
     return FileContent(opened.fd, size)
 
@@ -160,7 +160,7 @@ def _several(
     if isinstance(original, FileContent):
         raise ToolError(
             ErrorCode.INVALID_PARAM,
-            f"{quote(path)} has {original.size} bytes; several edits in one call are made up to {LARGEST_FOR_SEVERAL}.",
+            f"{quote(path)} has {original.size} bytes; several edits in one call are made up to {MAX_FOR_SEVERAL}.",
             "Make one edit a call.",
         )
     data = original.data
@@ -179,10 +179,10 @@ def _several(
 
 
 def _find(stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex, label: str) -> list[Replacement]:
-    most = 1 if edit.first_only and not index.encoding.multibyte else _MOST_MATCHES
+    limit = 1 if edit.first_only and not index.encoding.multibyte else _MAX_MATCHES
     check = not edit.new.isascii()  # only then does the encoding of the rest matter
     try:
-        found = content.find(stop, edit.old, index.encoding, most, check=check)
+        found = content.find(stop, edit.old, index.encoding, limit, check=check)
     except UnicodeEncodeError:  # the file's encoding does not have all characters of it
         raise _missed(content.read, path, edit, index, label) from None
     if found.has_nul:
@@ -195,10 +195,10 @@ def _find(stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex,
         raise _missed(content.read, path, edit, index, label)
     if len(found.spans) > 1 and not edit.replace_all:
         raise _ambiguous(stop, content.read, path, found.spans, index, label)
-    if len(found.spans) >= _MOST_MATCHES:
+    if len(found.spans) >= _MAX_MATCHES:
         raise ToolError(
             ErrorCode.INVALID_PARAM,
-            f"{label}old_string occurs {_MOST_MATCHES} times or more in {quote(path)}.",
+            f"{label}old_string occurs {_MAX_MATCHES} times or more in {quote(path)}.",
             "Quote more of the text, or use a command such as 'sed'.",
         )
     replacements = [Replacement(a, b, _adapted(content.read, edit.new, a, b, index, path)) for a, b in found.spans]
@@ -290,9 +290,9 @@ def _missed(read: Read, path: str, edit: Edit, index: LineIndex, label: str) -> 
 def _ambiguous(
     stop: Stop, read: Read, path: str, spans: list[tuple[int, int]], index: LineIndex, label: str
 ) -> ToolError:
-    positions = [_position(stop, read, start, index) for start, _ in spans[:_MOST_LISTED]]
+    positions = [_position(stop, read, start, index) for start, _ in spans[:_MAX_LISTED]]
     lines = ", ".join(str(position["line"]) for position in positions)
-    shown = lines + (", …" if len(spans) > _MOST_LISTED else "")
+    shown = lines + (", …" if len(spans) > _MAX_LISTED else "")
     return ToolError(
         ErrorCode.INVALID_PARAM,
         f"{label}old_string occurs {len(spans)} times in {quote(path)}, at lines {shown}; nothing was changed.",

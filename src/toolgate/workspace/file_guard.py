@@ -34,7 +34,7 @@ class PathRules:
 NO_RULES = PathRules()
 SECRET = "secret"
 """Why a search leaves a file out."""
-_FEW_FOLDERS = 500
+_MAX_FOLDERS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class FileGuard:
     @property
     def is_quick(self) -> bool:
         """Whether looking through the project again takes a few milliseconds at the most."""
-        return 0 < self._scan.folders <= _FEW_FOLDERS
+        return 0 < self._scan.folders <= _MAX_FOLDERS
 
     @property
     def denies(self) -> bool:

@@ -37,9 +37,9 @@ def digest_of(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def digest_file(fd: int, info: os.stat_result, most: int = HASHED) -> str | None:
+def digest_file(fd: int, info: os.stat_result, limit: int = HASHED) -> str | None:
     """Return the hash of an open file; None if it is too large."""
-    return digest_of(os.pread(fd, info.st_size, 0)) if info.st_size <= most else None
+    return digest_of(os.pread(fd, info.st_size, 0)) if info.st_size <= limit else None
 
 
 def state_of_file(fd: int, info: os.stat_result) -> str:

@@ -36,14 +36,14 @@ class FileContent:
         """Read bytes at an offset."""
         return os.pread(self.fd, length, offset)
 
-    def find(self, stop: Stop, text: str, encoding: Encoding, most: int, *, check: bool = False) -> Found:
-        """Find all positions of `text`, at most `most`. A line end in it matches any line end of the file.
+    def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> Found:
+        """Find all positions of `text`, at most `limit`. A line end in it matches any line end of the file.
 
         With `check`, everything on the way is decoded to see whether it is text.
         """
         find, longest = _finder(text, encoding)
         scan = _Scan(encoding, check)
-        scan.run(stop, self.fd, self.size, find, longest, most)
+        scan.run(stop, self.fd, self.size, find, longest, limit)
         return scan.found
 
 
@@ -57,12 +57,12 @@ class LoadedContent:
         """Read bytes at an offset."""
         return self.data[offset : offset + length]
 
-    def find(self, stop: Stop, text: str, encoding: Encoding, most: int, *, check: bool = False) -> Found:
-        """Find all positions of `text`, at most `most`."""
+    def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> Found:
+        """Find all positions of `text`, at most `limit`."""
         stop.check()
         find, _ = _finder(text, encoding)
         data, start = self.data, len(encoding.bom)
-        found = Found(spans=list(islice(find(data, start, len(data)), most)))
+        found = Found(spans=list(islice(find(data, start, len(data)), limit)))
         found.has_nul = encoding.width == 1 and data.find(b"\0", start) >= 0
         if check:
             try:
@@ -119,7 +119,7 @@ class _Scan:
         self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding.codec)() if check else None
 
-    def run(self, stop: Stop, fd: int, size: int, find: _Find, longest: int, most: int) -> None:
+    def run(self, stop: Stop, fd: int, size: int, find: _Find, longest: int, limit: int) -> None:
         found = self.found
         base, filled = len(self._encoding.bom), 0  # the buffer holds the file's bytes from `base`
         buffer = bytearray(min(max(size - base, 0) + 1, _BUFFER) + 2 * longest)
@@ -133,7 +133,7 @@ class _Scan:
             for first, last in find(buffer, 0, filled):
                 found.spans.append((base + first, base + last))
                 done = last
-                if len(found.spans) >= most:
+                if len(found.spans) >= limit:
                     return
             if not count:
                 return

@@ -14,9 +14,9 @@ from toolgate.workspace.oserrors import quote
 from toolgate.workspace.patch import Hunk
 from toolgate.workspace.threads import Stop
 
-_MOST_LISTED = 20
+_MAX_LISTED = 20
 _EVERY_SO_OFTEN = 1000
-_FEW = 8
+_MAX_SEARCHES = 8
 
 
 def apply_hunks(stop: Stop, text: str, hunks: Sequence[Hunk], path: str) -> str:
@@ -151,7 +151,7 @@ class _File:
         """Return where these lines occur. After a few searches through the text, its lines are written down once."""
         wanted = "\n".join(["", *lines, ""])
         self._searches += 1
-        if self._searches > _FEW:
+        if self._searches > _MAX_SEARCHES:
             return self._indexed_occurrences(stop, lines, wanted)
         found: list[int] = []
         at = self._padded.find(wanted)
@@ -235,8 +235,8 @@ class _File:
         return self._error(hunk, problem, "Put the hunks of a file into the order of its lines.")
 
     def _refuse_ambiguous(self, hunk: Hunk, found: list[int]) -> int:
-        lines = [self._number(position) for position in found[:_MOST_LISTED]]
-        shown = ", ".join(map(str, lines)) + (", …" if len(found) > _MOST_LISTED else "")
+        lines = [self._number(position) for position in found[:_MAX_LISTED]]
+        shown = ", ".join(map(str, lines)) + (", …" if len(found) > _MAX_LISTED else "")
         raise self._error(
             hunk,
             f"fits at {len(found)} places, at lines {shown}",

@@ -7,13 +7,13 @@ from typing import Any
 
 Key = tuple[int, int, int, int]
 """Device, inode, size and modification time: these survive a rename, and any write changes them."""
-LARGEST_REVERSIBLE = 64 << 20
+MAX_REVERSIBLE = 64 << 20
 """Bytes of an old content that the journal keeps for long; a larger one pushes the others out, and soon itself."""
 
 
 def can_keep(size: int) -> bool:
     """Whether the journal can keep an old content of this size, so that the write can be undone."""
-    return size <= LARGEST_REVERSIBLE
+    return size <= MAX_REVERSIBLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

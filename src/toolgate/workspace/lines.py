@@ -31,7 +31,7 @@ _DENSE = 32
 """Average line length, in bytes, below which counting line ends is faster than removing them."""
 _SETTLED_NS = 50_000_000
 """A file that changed more recently than this may change again without a new time stamp."""
-_MOST_FILES = 64
+_MAX_FILES = 64
 
 
 class LineIndex:
@@ -141,6 +141,6 @@ class LineIndexes:
                 if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) < _SETTLED_NS:
                     return index
             self._kept[key] = index
-            while len(self._kept) > _MOST_FILES:
+            while len(self._kept) > _MAX_FILES:
                 self._kept.popitem(last=False)
             return index

@@ -8,11 +8,11 @@ from typing import Any
 
 from toolgate.workspace.diff import alike
 
-_MOST_LINES = 200_000
+_MAX_LINES = 200_000
 _TIMEOUT = 0.3
 _SHOWN = 40
 """Most lines of the nearest span that are shown."""
-_LONGEST = 400
+_MAX_CHARACTERS = 400
 """Most characters of a line that are shown."""
 _NUMBERED = re.compile(r" *\d+\t")
 
@@ -25,7 +25,7 @@ def nearest(text: str, old: str, new: str) -> dict[str, Any]:
     if all(_NUMBERED.match(line) for line in wanted):
         answer["hint"] = "old_string carries line numbers; leave out the number and the tab before each line."
         wanted = [_NUMBERED.sub("", line, count=1) for line in wanted]
-    lines = text.split("\n", _MOST_LINES)[:_MOST_LINES]
+    lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
     start = _best_start(lines, wanted)
     if start is None:
         return answer
@@ -50,10 +50,10 @@ def _difference(expected: str, actual: str | None) -> dict[str, str | None]:
 
 def _clipped(line: str, at: int = 0) -> str:
     """Return a line, or the part of a long one around a place."""
-    if len(line) <= _LONGEST:
+    if len(line) <= _MAX_CHARACTERS:
         return line
-    start = max(0, at - _LONGEST // 2)
-    end = start + _LONGEST
+    start = max(0, at - _MAX_CHARACTERS // 2)
+    end = start + _MAX_CHARACTERS
     return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
 
 

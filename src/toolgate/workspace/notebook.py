@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
-from toolgate.workspace.edit import LONGEST_DIFF
+from toolgate.workspace.edit import MAX_DIFF
 from toolgate.workspace.encoding import SAMPLE, UTF_8, detect
 from toolgate.workspace.journal_entries import can_keep
 from toolgate.workspace.notebook_text import CellEdit, EditedText, NotebookText, OldNotebook
@@ -18,7 +18,7 @@ from toolgate.workspace.target import state_of, target_of
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import Change, conflict
 
-LARGEST = 16 << 20
+MAX_BYTES = 16 << 20
 """Bytes of the largest notebook that is changed."""
 
 
@@ -53,7 +53,7 @@ def plan_cell_edit(stop: Stop, workspace: Workspace, path: str, edit: CellEdit, 
             raise _unusable(path, why) from None
         except (ValueError, RecursionError):
             raise _unusable(path, "is not a notebook: it is no JSON object with a list of cells") from None
-        diff = Diff(f"{target.path} (cell {edit.cell})", LONGEST_DIFF)
+        diff = Diff(f"{target.path} (cell {edit.cell})", MAX_DIFF)
         diff.compare(made.old, made.new)
         return EditedNotebook(
             change=Change(target=target, before=state_of(opened), pieces=(bom + made.text.encode(),)),
@@ -67,8 +67,8 @@ def plan_cell_edit(stop: Stop, workspace: Workspace, path: str, edit: CellEdit, 
 def _text(opened: OpenedFile, path: str) -> tuple[bytes, str]:
     """The byte order mark and the text of a notebook."""
     size = opened.stat.st_size
-    if size > LARGEST:
-        raise _unusable(path, f"has {size:,} bytes; notebooks are changed up to {LARGEST:,}")
+    if size > MAX_BYTES:
+        raise _unusable(path, f"has {size:,} bytes; notebooks are changed up to {MAX_BYTES:,}")
     data = opened.read(size, 0)
     encoding = detect(data[:SAMPLE], path, whole=size <= SAMPLE)
     if encoding.codec != UTF_8.codec:

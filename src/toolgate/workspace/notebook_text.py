@@ -75,12 +75,12 @@ class NotebookText:
     def edited(self, edit: CellEdit) -> EditedText:
         """Make one change. Raises `ToolError` if there is no such cell."""
         count = len(self._cells)
-        most = count if edit.action == "insert" else count - 1
-        if not 0 <= edit.cell <= most:
+        limit = count if edit.action == "insert" else count - 1
+        if not 0 <= edit.cell <= limit:
             raise ToolError(
                 ErrorCode.INVALID_PARAM,
                 f"There is no cell {edit.cell}: the notebook has {count} cells, which count from 0.",
-                "Read it again with 'read_file'." if most >= 0 else "Insert a cell at 0.",
+                "Read it again with 'read_file'." if limit >= 0 else "Insert a cell at 0.",
             )
         made: EditedText = getattr(self, f"_{edit.action}")(edit)
         NotebookText(made.text)  # what is written must be a notebook

@@ -76,12 +76,12 @@ _TABLE: dict[int, tuple[ErrorCode, str, str]] = {
 _TABLE[errno.EPERM] = _TABLE[errno.EACCES]
 
 _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
-_LONGEST = 200
+_MAX_CHARACTERS = 200
 
 
 def quote(path: str) -> str:
     """Return the path as it was typed, in quotes, printable and short."""
-    shown = path if len(path) <= _LONGEST else f"{path[:_LONGEST]}… ({len(path)} characters)"
+    shown = path if len(path) <= _MAX_CHARACTERS else f"{path[:_MAX_CHARACTERS]}… ({len(path)} characters)"
     plain = shown.encode("utf-8", "backslashreplace").decode("utf-8")
     return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in plain) + "'"
 

@@ -17,9 +17,9 @@ from toolgate.workspace.outputs import OUTPUTS, is_output_name
 T = TypeVar("T")
 
 DIRECTORY = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-MOST_ADOPTED = 1 << 30
+MAX_ADOPTED = 1 << 30
 """Most bytes of added files that are stored at the same time."""
-_MOST_TRIES = 10_000
+_MAX_TRIES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class OutputDirectory:
 
     def take_name(self, stem: str, suffix: str, make: Callable[[str], T]) -> tuple[str, T]:
         """Create a file under the first free name, also considering the names of other sessions."""
-        for number in range(1, _MOST_TRIES):
+        for number in range(1, _MAX_TRIES):
             name = f"{stem}{suffix}" if number == 1 else f"{stem}_{number}{suffix}"
             with suppress(FileExistsError):
                 if self.shown >= 0:
@@ -49,7 +49,7 @@ class OutputDirectory:
                 except BaseException:
                     self._unlink_shown(name)
                     raise
-        raise FileExistsError(f"{_MOST_TRIES} outputs in one second")
+        raise FileExistsError(f"{_MAX_TRIES} outputs in one second")
 
     def _link(self, name: str) -> None:
         try:
@@ -105,7 +105,7 @@ class OutputDirectory:
             inode = os.fstat(folder).st_ino
             added = [(name, info) for name, info in outputs_in(folder) if stat.S_ISREG(info.st_mode)]
             found += [(info.st_mtime, inode, name, info.st_size) for name, info in added if name.endswith(".log")]
-        excess = size + sum(entry[3] for entry in found) - MOST_ADOPTED
+        excess = size + sum(entry[3] for entry in found) - MAX_ADOPTED
         if excess <= 0:
             return
         surplus: set[tuple[int, str]] = set()

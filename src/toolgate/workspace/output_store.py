@@ -26,7 +26,7 @@ from toolgate.workspace.root import Workspace
 from toolgate.workspace.threads import Stop
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_LONGEST_NAME = 64
+_MAX_NAME = 64
 _SWEEP_EVERY = 3600.0
 _DAY = 86_400.0
 _CHUNK = 1 << 22
@@ -36,7 +36,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | O_CLOEXEC
 
 def file_stem(label: str, now: float) -> str:
     """Return `tool_YYYYMMDD_HHMMSS_label` in UTC. Unsafe characters in `label` become `_`."""
-    safe = _UNSAFE.sub("_", label)[:_LONGEST_NAME].strip("_") or "tool"
+    safe = _UNSAFE.sub("_", label)[:_MAX_NAME].strip("_") or "tool"
     return f"tool_{datetime.fromtimestamp(now, UTC):%Y%m%d_%H%M%S}_{safe}"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
-from toolgate.workspace.edit import LONGEST_DIFF
+from toolgate.workspace.edit import MAX_DIFF
 from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, decode_text, detect, require_reversible, written
 from toolgate.workspace.journal_entries import can_keep
 from toolgate.workspace.line_ends import keep_line_ends
@@ -44,7 +44,7 @@ def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known:
     try:
         if known.changed(target.parts, opened):
             raise conflict(path)
-        diff = Diff(target.path, LONGEST_DIFF, created=opened is None)
+        diff = Diff(target.path, MAX_DIFF, created=opened is None)
         encoding, old, note = _existing(opened, path)
         if known.has(target.parts) and not note and "\r" not in content:
             content = keep_line_ends(old.decode(encoding.codec, "replace"), content)

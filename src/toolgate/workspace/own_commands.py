@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from toolgate.workspace.root import Workspace
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_LARGEST = 32_768
-_MOST = 100
-_LONGEST_DESCRIPTION = 200
+_MAX_BYTES = 32_768
+_MAX_COMMANDS = 100
+_MAX_DESCRIPTION = 200
 _SHELL = re.compile(r"!`[^`\n]+`")
 _NOT_RUN = "[Parts of this message like !`git status` were not run. Run them with Bash if you need what they print.]"
 _PLACE = re.compile(r"\$(ARGUMENTS|[1-9])(?![0-9A-Za-z_])")
@@ -64,7 +64,7 @@ class OwnCommands:
             with opened(folder) as fd:
                 for name in [] if fd is None else entries(fd):
                     command = self._read(folder, fd, name) if fd is not None and name.endswith(".md") else None
-                    if command is not None and len(found) < _MOST:
+                    if command is not None and len(found) < _MAX_COMMANDS:
                         found.setdefault(command.name, command)
         return list(found.values())
 
@@ -83,11 +83,11 @@ class OwnCommands:
     def _read(self, folder: Folder, fd: int, name: str) -> OwnCommand | None:
         try:
             return _command(
-                folder, name.removesuffix(".md"), read_text(fd, name, _LARGEST, follow=folder.follows_links)
+                folder, name.removesuffix(".md"), read_text(fd, name, _MAX_BYTES, follow=folder.follows_links)
             )
         except (OSError, ValueError) as error:
             reason = error.strerror or "it cannot be read" if isinstance(error, OSError) else str(error)
-            if (name, reason) not in self._ignored and len(self._ignored) < _MOST:
+            if (name, reason) not in self._ignored and len(self._ignored) < _MAX_COMMANDS:
                 self._ignored.add((name, reason))
                 shown = visible(name[:100], keep="")
                 logger("commands").warning("command_ignored", command=shown, source=folder.source, reason=reason)
@@ -101,8 +101,8 @@ def _command(folder: Folder, name: str, text: str) -> OwnCommand:
     if not body:
         raise ValueError("it has no text")
     description = keys.get("description") or body.partition("\n")[0].lstrip("# ")
-    shown = visible(" ".join(description.split()), keep="")[:_LONGEST_DESCRIPTION]
-    hint = visible(" ".join(keys.get("argument-hint", "").split()), keep="")[:_LONGEST_DESCRIPTION]
+    shown = visible(" ".join(description.split()), keep="")[:_MAX_DESCRIPTION]
+    hint = visible(" ".join(keys.get("argument-hint", "").split()), keep="")[:_MAX_DESCRIPTION]
     return OwnCommand(name=name, description=shown, hint=hint, source=folder.source, body=body)
 
 

@@ -20,7 +20,7 @@ _FORMAT = (
     f"Write '{BEGIN}', then for each file {_SECTIONS} with its lines, then '{END}'. In an update, lines that stay "
     "begin with a blank, removed ones with '-', new ones with '+'; '@@ LINE' names a line above them."
 )
-MOST_SECTIONS = 200
+MAX_SECTIONS = 200
 """Most files that one patch may change."""
 
 Mark = Literal[" ", "-", "+"]
@@ -84,8 +84,8 @@ def parse_patch(text: str) -> tuple[Section, ...]:
             sections.append(_section(lines))
         else:
             lines.popleft()
-        if len(sections) > MOST_SECTIONS:
-            raise _invalid(f"it changes more than {MOST_SECTIONS} files: split it")
+        if len(sections) > MAX_SECTIONS:
+            raise _invalid(f"it changes more than {MAX_SECTIONS} files: split it")
     if not sections:
         raise _invalid("it changes no file")
     return tuple(sections)

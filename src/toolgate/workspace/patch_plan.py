@@ -8,7 +8,7 @@ from typing import Literal
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
-from toolgate.workspace.edit import LARGEST_FOR_SEVERAL, LONGEST_DIFF
+from toolgate.workspace.edit import MAX_DIFF, MAX_FOR_SEVERAL
 from toolgate.workspace.encoding import UTF_8, Encoding, decode_text, require_reversible, written
 from toolgate.workspace.file_state import ABSENT, planned_state
 from toolgate.workspace.hunks import apply_hunks
@@ -24,7 +24,7 @@ from toolgate.workspace.transaction import Removal
 from toolgate.workspace.write import Change, conflict
 
 Action = Literal["added", "updated", "deleted", "moved"]
-_MOST_KEPT = 16 << 20
+_MAX_KEPT = 16 << 20
 """Bytes of old contents that a plan keeps. Further files are compared by their hashes."""
 
 
@@ -59,7 +59,7 @@ class PatchPlan:
     @property
     def room(self) -> int:
         """Characters that the diff of the next file may have."""
-        return max(0, LONGEST_DIFF - self._size)
+        return max(0, MAX_DIFF - self._size)
 
     def show(self, text: str, diff: Diff | None = None) -> None:
         """Add what a person sees of one file."""
@@ -237,7 +237,7 @@ class _Planner:
         before, old = (ABSENT, None) if opened is None else planned_state(opened.fd, opened.stat, content)
         if old is not None:
             self._kept += len(old)
-            old = old if self._kept <= _MOST_KEPT else None
+            old = old if self._kept <= _MAX_KEPT else None
         self.plan.changes.append(Change(target=target, before=before, old=old, pieces=pieces, moved_from=moved_from))
 
     def _require_existing(self, target: Target, section: Section) -> None:
@@ -265,10 +265,10 @@ class _Planner:
 def _text(opened: OpenedFile, path: str) -> tuple[Encoding, str, bytes]:
     """Return a file's encoding, its text without the byte order mark, and its content."""
     size = opened.stat.st_size
-    if size > LARGEST_FOR_SEVERAL:
+    if size > MAX_FOR_SEVERAL:
         raise ToolError(
             ErrorCode.INVALID_PARAM,
-            f"{quote(path)} has {size} bytes; a patch changes files of up to {LARGEST_FOR_SEVERAL}.",
+            f"{quote(path)} has {size} bytes; a patch changes files of up to {MAX_FOR_SEVERAL}.",
             "Use 'edit_file', which changes files of any size.",
         )
     content = opened.read(size, 0)

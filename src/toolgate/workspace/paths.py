@@ -10,9 +10,9 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import quote
 
-LONGEST_PATH = 4095
+MAX_PATH = 4095
 """Longest path on Linux, in bytes."""
-LONGEST_NAME = 255
+MAX_NAME = 255
 """Longest component, in bytes."""
 
 _PLAIN = "Pass a plain path relative to the project root; '.' is the root itself."
@@ -31,10 +31,10 @@ def check_spelling(path: str) -> None:
             ErrorCode.INVALID_PARAM, f"{quote(path)} contains a lone surrogate and is not valid Unicode.", _PLAIN
         ) from None
     longest = max(map(len, encoded.split(b"/")))
-    if len(encoded) > LONGEST_PATH or longest > LONGEST_NAME:
+    if len(encoded) > MAX_PATH or longest > MAX_NAME:
         raise ToolError(
             ErrorCode.INVALID_PARAM,
-            f"{quote(path)} is too long: at most {LONGEST_PATH} bytes, {LONGEST_NAME} in each name.",
+            f"{quote(path)} is too long: at most {MAX_PATH} bytes, {MAX_NAME} in each name.",
             _PLAIN,
         )
 

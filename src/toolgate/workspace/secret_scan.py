@@ -19,8 +19,8 @@ from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name
 if TYPE_CHECKING:
     from toolgate.workspace.root import Workspace
 
-MOST_FOLDERS = 5_000
-MOST_ENTRIES = 200_000
+MAX_FOLDERS = 5_000
+MAX_ENTRIES = 200_000
 """Bounds of one scan. What lies beyond them is not found, and the result says so."""
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj", ".toolgate"})
 _HEAVY = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".ruff_cache"})
@@ -133,7 +133,7 @@ class SecretScan:
         self._complete, self._unread = True, False
         for path, folder in self._walk():
             entries += folder.entries
-            if len(seen) >= MOST_FOLDERS or entries > MOST_ENTRIES:
+            if len(seen) >= MAX_FOLDERS or entries > MAX_ENTRIES:
                 self._complete = False
                 break
             seen[path] = folder
@@ -172,7 +172,7 @@ class SecretScan:
         with scan_directory(fd) as entries:
             for entry in entries:
                 folder.entries += 1
-                if folder.entries > MOST_ENTRIES:
+                if folder.entries > MAX_ENTRIES:
                     break
                 self._look_at(entry, entry.name if path == "." else f"{path}/{entry.name}", folder)
         return folder

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from toolgate.workspace.file_state import digest_file, identity, is_settled, stamp
 from toolgate.workspace.root import OpenedFile
 
-_MOST_FILES = 4096
-_MOST_CARRIED = 512
+_MAX_FILES = 4096
+_MAX_CARRIED = 512
 
 
 class _Seen(NamedTuple):
@@ -33,7 +33,7 @@ class SeenFiles:
         self.changes += 1
         self._seen.pop(parts, None)
         self._seen[parts] = _Seen(identity=identity(info), stamp=stamp(info), digest=digest, settled=is_settled(info))
-        while len(self._seen) > _MOST_FILES:
+        while len(self._seen) > _MAX_FILES:
             self._seen.popitem(last=False)
 
     def clear(self) -> None:
@@ -49,7 +49,7 @@ class SeenFiles:
     def export_state(self) -> dict[str, str]:
         """Return the hashes of the latest files, for another process."""
         known = [(parts, seen.digest) for parts, seen in self._seen.items() if seen.digest is not None]
-        return {"/".join(parts): digest for parts, digest in known[-_MOST_CARRIED:]}
+        return {"/".join(parts): digest for parts, digest in known[-_MAX_CARRIED:]}
 
     def import_state(self, found: Mapping[str, str]) -> None:
         """Continue from what another process has exported. Files are compared by their hashes, not identities."""

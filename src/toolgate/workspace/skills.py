@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 _FILE = "SKILL.md"
 _NAME = re.compile(r"(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*")
-_LARGEST = 100_000
+_MAX_FILE_BYTES = 100_000
 """Bytes of a file of a skill."""
-_LONGEST_DESCRIPTION = 1024
-_MOST_SKILLS = 100
-_MOST_FILES = 50
-_DEEPEST = 3
+_MAX_DESCRIPTION = 1024
+_MAX_SKILLS = 100
+_MAX_FILES = 50
+_MAX_DEPTH = 3
 
 
 class Skills:
@@ -45,7 +45,7 @@ class Skills:
         for folder in self._folders:
             with opened(folder) as fd:
                 for name in [] if fd is None else entries(fd):
-                    if len(found) < _MOST_SKILLS and name not in found and fd is not None:
+                    if len(found) < _MAX_SKILLS and name not in found and fd is not None:
                         self._add(found, folder, fd, name)
         return list(found.values())
 
@@ -54,7 +54,11 @@ class Skills:
         for folder, fd in self._open_folders():
             if _NAME.fullmatch(name) and (skill := self._found(folder, fd, name)) is not None:
                 with _inside(fd, name, follow=folder.follows_links) as inside:
-                    text = _part(inside, file) if file else split_front_matter(read_text(inside, _FILE, _LARGEST))[1]
+                    text = (
+                        _part(inside, file)
+                        if file
+                        else split_front_matter(read_text(inside, _FILE, _MAX_FILE_BYTES))[1]
+                    )
                     return skill, text, list(_files(inside))
         known = ", ".join(skill.name for skill in self.all()) or "none"
         raise ToolError(ErrorCode.NOT_FOUND, f"There is no skill {name[:64]!r}.", f"The skills are: {known}.")
@@ -74,12 +78,12 @@ class Skills:
         """The skill in a folder of that name; None if there is none or it is invalid, which is reported once."""
         try:
             with _inside(fd, name, follow=folder.follows_links) as inside:
-                return _skill(folder, name, read_text(inside, _FILE, _LARGEST))
+                return _skill(folder, name, read_text(inside, _FILE, _MAX_FILE_BYTES))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
             reason = error.strerror or "it cannot be read" if isinstance(error, OSError) else str(error)
-            if (name, reason) not in self._ignored and len(self._ignored) < _MOST_SKILLS:
+            if (name, reason) not in self._ignored and len(self._ignored) < _MAX_SKILLS:
                 self._ignored.add((name, reason))
                 shown = visible(name[:100], keep="")
                 logger("skills").warning("skill_ignored", skill=shown, source=folder.source, reason=reason)
@@ -93,8 +97,8 @@ def _skill(folder: Folder, name: str, text: str) -> Skill:
             "its name must be that of its folder: lower-case letters, digits and single hyphens, at most 64"
         )
     description = visible(" ".join(keys.get("description", "").split()), keep="")
-    if not description or len(description) > _LONGEST_DESCRIPTION:
-        raise ValueError(f"its description must have 1 to {_LONGEST_DESCRIPTION} characters")
+    if not description or len(description) > _MAX_DESCRIPTION:
+        raise ValueError(f"its description must have 1 to {_MAX_DESCRIPTION} characters")
     return Skill(name=name, description=description, source=folder.source, path=f"{folder.path}/{name}")
 
 
@@ -117,7 +121,7 @@ def _part(fd: int, path: str) -> str:
         for name in folders:
             here, above = open_folder(here, name, follow=False), here
             os.close(above)
-        return read_text(here, last, _LARGEST)
+        return read_text(here, last, _MAX_FILE_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise ToolError(
             ErrorCode.NOT_FOUND, f"The skill has no file {path[:200]!r}.", "Name one of its files."
@@ -135,10 +139,10 @@ def _files(fd: int, prefix: str = "", depth: int = 1) -> Iterator[str]:
     """The names of a skill's other files, without links, up to a limit."""
     count = 0
     for name in entries(fd):
-        if count >= _MOST_FILES or name.startswith("."):
+        if count >= _MAX_FILES or name.startswith("."):
             continue
         info = os.stat(name, dir_fd=fd, follow_symlinks=False)
-        if stat.S_ISDIR(info.st_mode) and depth < _DEEPEST:
+        if stat.S_ISDIR(info.st_mode) and depth < _MAX_DEPTH:
             with _inside(fd, name, follow=False) as inside:
                 for found in _files(inside, f"{prefix}{name}/", depth + 1):
                     count += 1

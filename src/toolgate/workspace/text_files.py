@@ -13,7 +13,7 @@ from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.threads import Stop
 from toolgate.workspace.write import commit
 
-LARGEST = 64 << 20
+MAX_BYTES = 64 << 20
 """Bytes of the largest file that is read at once."""
 
 
@@ -21,10 +21,10 @@ def read_text(workspace: Workspace, path: str) -> str:
     """Return the text of a file, in the encodings that `read_file` reads; the ends of lines stay as they are."""
     workspace.require_present()
     with workspace.open_file(path) as opened:
-        if opened.stat.st_size > LARGEST:
+        if opened.stat.st_size > MAX_BYTES:
             raise ToolError(
                 ErrorCode.INVALID_PARAM,
-                f"{quote(path)} is larger than {LARGEST >> 20} MiB, too large to be read at once.",
+                f"{quote(path)} is larger than {MAX_BYTES >> 20} MiB, too large to be read at once.",
                 "Read a part of it with 'read_file'.",
             )
         content = _all_of(opened.fd)
@@ -48,6 +48,6 @@ def _all_of(fd: int) -> bytes:
     while piece := os.pread(fd, 1 << 20, read):
         pieces.append(piece)
         read += len(piece)
-        if read > LARGEST:
+        if read > MAX_BYTES:
             break  # it grew while it was read; what is there is returned
     return b"".join(pieces)

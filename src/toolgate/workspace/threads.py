@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MOST_THREADS = 32
+MAX_THREADS = 32
 """Most threads that one event loop runs at the same time. Further work waits."""
 
 
-LEAST_MEMORY = 2 << 20
+MIN_MEMORY = 2 << 20
 """Bytes that must be free before a thread is started.
 
 A thread that gets no memory for its first steps never says that it runs, and `Thread.start` waits for that for ever.
@@ -59,7 +59,7 @@ async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwar
     loop = asyncio.get_running_loop()
     turns = _turns.get(loop)
     if turns is None:
-        turns = _turns[loop] = asyncio.Semaphore(MOST_THREADS)
+        turns = _turns[loop] = asyncio.Semaphore(MAX_THREADS)
     async with turns:
         stop, handover = Stop(), _Handover(loop)
         context = contextvars.copy_context()
@@ -87,7 +87,7 @@ def start_thread(thread: threading.Thread) -> None:
     import mmap
 
     try:
-        mmap.mmap(-1, LEAST_MEMORY).close()  # `bytes` of that size would be filled with zeros every time
+        mmap.mmap(-1, MIN_MEMORY).close()  # `bytes` of that size would be filled with zeros every time
     except OSError as error:
         raise MemoryError("too little memory for a thread") from error
     thread.start()

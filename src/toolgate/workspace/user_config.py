@@ -9,11 +9,11 @@ from pathlib import Path
 from toolgate.system import O_BINARY, O_CLOEXEC, O_NOCTTY, O_NONBLOCK, fcntl
 from toolgate.workspace.temporary import Temporary
 
-LARGEST_CONFIG = 1 << 20
+MAX_CONFIG = 1 << 20
 """Largest configuration file, in bytes."""
 
 
-def read_config(path: Path, *, largest: int = LARGEST_CONFIG) -> str | None:
+def read_config(path: Path, *, largest: int = MAX_CONFIG) -> str | None:
     """Return the text of a regular UTF-8 file, or None if it does not exist. Raises `OSError` or `ValueError`."""
     try:
         fd = os.open(path, os.O_RDONLY | O_BINARY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -34,7 +34,7 @@ def read_config(path: Path, *, largest: int = LARGEST_CONFIG) -> str | None:
         raise ValueError(f"it is not UTF-8 (byte {error.start})") from None
 
 
-def update_config(path: Path, change: Callable[[str | None], str], *, largest: int = LARGEST_CONFIG) -> None:
+def update_config(path: Path, change: Callable[[str | None], str], *, largest: int = MAX_CONFIG) -> None:
     """Replace a user's file with what `change` returns: atomically, readable only by the user, one writer at a time.
 
     Other writers wait. Missing directories are created. Raises `OSError` or `ValueError`.

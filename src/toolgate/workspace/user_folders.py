@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolgate.workspace.root import Workspace
 
 Source = Literal["user", "project"]
-_MOST_ENTRIES = 1000
+_MAX_ENTRIES = 1000
 _DIRECTORY = os.O_RDONLY | O_DIRECTORY | O_CLOEXEC
 _FILE = os.O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW
 
@@ -74,7 +74,7 @@ def opened(folder: Folder) -> Iterator[int | None]:
 def entries(fd: int) -> list[str]:
     """The names in a folder, sorted; of a huge folder, some of them."""
     with os.scandir(fd) as found:
-        return sorted(entry.name for entry in itertools.islice(found, _MOST_ENTRIES))
+        return sorted(entry.name for entry in itertools.islice(found, _MAX_ENTRIES))
 
 
 def open_folder(fd: int, name: str, *, follow: bool) -> int:

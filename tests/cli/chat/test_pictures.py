@@ -16,7 +16,7 @@ from tests.cli.conftest import Model
 from tests.cli.terminal import Terminal
 from tests.support.pictures import png
 from toolgate.cli.chat.canvas import Canvas
-from toolgate.cli.chat.pictures import MOST_PICTURES, draw_picture, prepared
+from toolgate.cli.chat.pictures import MAX_PICTURES, draw_picture, prepared
 from toolgate.protocol.content import ImageContent
 
 CHUNK = re.compile(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\")
@@ -146,7 +146,7 @@ async def test_what_is_sent_is_bounded() -> None:
     (small,) = await prepared([large], "iterm2")
     assert len(small.data) <= 700_000
     assert max(small.width, small.height) <= 1000
-    assert len(await prepared([image()] * 9, "kitty")) == MOST_PICTURES
+    assert len(await prepared([image()] * 9, "kitty")) == MAX_PICTURES
     assert await prepared([image()], None) == []
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.searching import ENGINES, PYTHON, call, context, open_descriptors, plant, unprivileged
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
-from toolgate.search.walk import DEEPEST
+from toolgate.search.walk import MAX_DEPTH
 from toolgate.tools.builtin import glob
 from toolgate.tools.builtin.glob import GlobParams, GlobTool
 
@@ -299,7 +299,7 @@ async def test_a_closed_directory_where_nothing_can_match_is_not_missed(
 
 @both_engines
 async def test_a_tree_that_is_nested_too_deeply_for_the_walk_is_said(tmp_path: Path, engine: str | None) -> None:
-    deep = tmp_path.joinpath(*["d"] * (DEEPEST + 2))
+    deep = tmp_path.joinpath(*["d"] * (MAX_DEPTH + 2))
     deep.mkdir(parents=True)
     (deep / "f.md").touch()
 

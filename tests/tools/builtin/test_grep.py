@@ -12,7 +12,7 @@ from tests.searching import ENGINES, PYTHON, call, context, lines, open_descript
 from tests.support.toolbox import Toolbox
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
-from toolgate.search.walk import DEEPEST
+from toolgate.search.walk import MAX_DEPTH
 from toolgate.tools.builtin import grep
 from toolgate.tools.builtin.grep import GrepParams, GrepTool
 
@@ -403,7 +403,7 @@ async def test_the_output_is_what_grep_writes(tmp_path: Path) -> None:
 
 
 async def test_a_tree_that_is_nested_too_deeply_for_the_search_in_python_is_said(tmp_path: Path) -> None:
-    deep = tmp_path.joinpath(*["d"] * (DEEPEST + 2))
+    deep = tmp_path.joinpath(*["d"] * (MAX_DEPTH + 2))
     deep.mkdir(parents=True)
     (deep / "f.md").write_text("needle\n")
 
@@ -587,7 +587,7 @@ async def test_secret_ignored_and_other_files_of_older_encodings_stay_out(tmp_pa
 async def test_more_files_of_older_encodings_than_are_decoded_are_counted(
     tmp_path: Path, engine: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolgate.search.grep_search.MOST_FILES", 2)
+    monkeypatch.setattr("toolgate.search.grep_search.MAX_FILES", 2)
     for number in range(5):
         (tmp_path / f"{number}.txt").write_bytes((RUSSIAN * 2).encode("cp1251"))
 
@@ -602,7 +602,7 @@ async def test_a_large_file_of_an_older_encoding_is_counted(
     tmp_path: Path, engine: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("grep_search", "older_encodings"):
-        monkeypatch.setattr(f"toolgate.search.{module}.MOST_BYTES", 100)
+        monkeypatch.setattr(f"toolgate.search.{module}.MAX_BYTES", 100)
     (tmp_path / "large.txt").write_bytes((RUSSIAN * 9).encode("cp1251"))
     (tmp_path / "small.txt").write_bytes(RUSSIAN.encode("cp1251"))
 

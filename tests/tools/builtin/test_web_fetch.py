@@ -11,7 +11,7 @@ from toolgate import CallableToolset, ToolContext, ToolMode, builtin_registry
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
-from toolgate.tools.builtin.web_fetch import LONGEST, WebFetchTool
+from toolgate.tools.builtin.web_fetch import MAX_CHARACTERS, WebFetchTool
 
 
 def toolset(tmp_path: Path, approver: Any, rules: str = "", **web: Any) -> CallableToolset:
@@ -126,12 +126,12 @@ async def test_another_host_is_named_and_not_followed(tmp_path: Path) -> None:
 
 
 async def test_a_long_page_is_paged_from_the_kept_copy(tmp_path: Path) -> None:
-    text = "".join(f"{number:>9}\n" for number in range(LONGEST // 5))
+    text = "".join(f"{number:>9}\n" for number in range(MAX_CHARACTERS // 5))
     async with serving({"/": page(text, "text/plain")}) as server:
         tools = toolset(tmp_path, AutoApprover())
         first = await tools.handle(call("web_fetch", {"url": server.url()}))
-        assert f"offset={LONGEST}" in first.response.text
-        rest = await tools.handle(call("web_fetch", {"url": server.url(), "offset": LONGEST}, id="c2"))
+        assert f"offset={MAX_CHARACTERS}" in first.response.text
+        rest = await tools.handle(call("web_fetch", {"url": server.url(), "offset": MAX_CHARACTERS}, id="c2"))
         assert first.response.data["content"] + rest.response.data["content"] == text
         assert len(server.requests) == 1
 

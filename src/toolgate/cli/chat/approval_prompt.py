@@ -195,7 +195,7 @@ class ApprovalPrompt:
             or "the person at the terminal denied it"
         )
 
-    async def _read_text(self, head: str, hint: str, keys: asyncio.Queue[str], most: int = _MAX_REASON) -> str:
+    async def _read_text(self, head: str, hint: str, keys: asyncio.Queue[str], limit: int = _MAX_REASON) -> str:
         """Read one line."""
         text = ""
         while True:
@@ -208,7 +208,7 @@ class ApprovalPrompt:
             elif key == "\x15":
                 text = ""
             else:
-                text = (text + "".join(one for one in key if one.isprintable()))[:most]
+                text = (text + "".join(one for one in key if one.isprintable()))[:limit]
 
     def _say(self, *parts: Piece) -> None:
         self._prompt = list(parts)

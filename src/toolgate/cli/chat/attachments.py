@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from toolgate.workspace import Workspace
 
 _SUFFIXES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-_MOST_TEXT: Final = 64 * 1024
+_MAX_TEXT: Final = 64 * 1024
 """Bytes of a file outside the project that are quoted."""
-_LONGEST_PATH: Final = 4096
+_MAX_PATH: Final = 4096
 _WORD: Final = re.compile(r"""@?(?:"[^"\n]+"|'[^'\n]+')|(?:\\.|[^\s\\])+""")
 _TICKS: Final = re.compile("`{3,}")
 
@@ -86,7 +86,7 @@ def _paths(text: str) -> Iterator[tuple[str, bool]]:
             path = re.sub(r"\\(.)", r"\1", path).rstrip(".,;:!?)")
         if path.startswith("file://"):
             path = unquote(path.removeprefix("file://"))
-        if (at or _is_picture(path)) and 0 < len(path) <= _LONGEST_PATH:
+        if (at or _is_picture(path)) and 0 < len(path) <= _MAX_PATH:
             yield path, at or place in (0, len(words) - 1)
 
 
@@ -95,7 +95,7 @@ def _is_picture(path: str) -> bool:
 
 
 def _attach(stop: Stop, workspace: Workspace, path: str, is_marked: bool, found: Attached) -> None:
-    from toolgate.documents.images import LARGEST_FILE, image_of, read_image
+    from toolgate.documents.images import MAX_FILE, image_of, read_image
     from toolgate.userfiles import read_named_file
 
     if workspace.is_file(path):
@@ -108,9 +108,9 @@ def _attach(stop: Stop, workspace: Workspace, path: str, is_marked: bool, found:
         return
     if _is_picture(path):
         if _has_room(found):
-            found.images.append(image_of(stop, read_named_file(outside, LARGEST_FILE), outside.name))
+            found.images.append(image_of(stop, read_named_file(outside, MAX_FILE), outside.name))
         return
-    content = _text(read_named_file(outside, _MOST_TEXT)).rstrip("\n")
+    content = _text(read_named_file(outside, _MAX_TEXT)).rstrip("\n")
     fence = "`" * (max((len(run) for run in _TICKS.findall(content)), default=2) + 1)
     found.quoted += f"\n\n{outside}:\n{fence}\n{content}\n{fence}"
     found.names.append(str(outside))

@@ -32,7 +32,7 @@ _QUESTION = b"\x1b[>q\x1b[c"
 _NAME = re.compile(rb"\x1bP>\|([A-Za-z0-9]+)[^\x1b\x07]*(?:\x1b\\|\x07)")
 _KIND = re.compile(rb"\x1b\[\?[0-9;]*c")
 _SECONDS = 1.0
-_MOST = 1 << 16
+_MAX_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def ask_terminal(source: int, out: int, environment: Mapping[str, str] = os.envi
 def _read(source: int) -> bytes:
     read = b""
     end = time.monotonic() + _SECONDS
-    while not _KIND.search(read) and len(read) < _MOST:
+    while not _KIND.search(read) and len(read) < _MAX_BYTES:
         ready, _, _ = select.select([source], [], [], max(end - time.monotonic(), 0))
         chunk = os.read(source, 4096) if ready else b""
         if not chunk:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from toolgate.cli.chat.graphics import Graphics
     from toolgate.protocol.content import ImageContent
 
-MOST_PICTURES: Final = 4
+MAX_PICTURES: Final = 4
 """Pictures that are shown of one call; the others are named."""
-_MOST_BYTES: Final = 700_000
+_MAX_BYTES: Final = 700_000
 """Bytes of a picture that is sent to a terminal, which may be far away."""
-_LONGEST_SIDE: Final = 1000
-_MOST_ROWS: Final = 16
+_MAX_SIDE: Final = 1000
+_MAX_ROWS: Final = 16
 _INDENT: Final = 4
 _CELL: Final = (9, 18)
 """Pixels of a cell, about: they only decide how many rows a small picture takes."""
@@ -30,19 +30,19 @@ async def prepared(images: Sequence[ImageContent], graphics: Graphics | None) ->
     """Return the pictures as the terminal takes them. One that cannot be made so is left out."""
     if graphics is None:
         return []
-    made = [await _prepared(image, graphics) for image in images[:MOST_PICTURES]]
+    made = [await _prepared(image, graphics) for image in images[:MAX_PICTURES]]
     return [image for image in made if image is not None]
 
 
 async def _prepared(image: ImageContent, graphics: Graphics) -> ImageContent | None:
-    fits = len(image.data) <= _MOST_BYTES and max(image.width, image.height) <= _LONGEST_SIDE
+    fits = len(image.data) <= _MAX_BYTES and max(image.width, image.height) <= _MAX_SIDE
     if fits and (image.media_type == "image/png" or graphics == "iterm2"):
         return image
     from toolgate.documents.images import small_png
     from toolgate.workspace import in_thread
 
     try:
-        return await in_thread(small_png, image, _LONGEST_SIDE, _MOST_BYTES)
+        return await in_thread(small_png, image, _MAX_SIDE, _MAX_BYTES)
     except ToolError:  # its name is shown
         return None
 
@@ -61,7 +61,7 @@ def _rows(canvas: Canvas, image: ImageContent) -> int:
     """Return how many rows a picture takes: not more than it has pixels for, and not wider than the terminal."""
     columns = max(canvas.columns - 2 * _INDENT, 1)
     widest = columns * _CELL[0] * image.height / (image.width * _CELL[1])
-    return math.floor(min(math.ceil(image.height / _CELL[1]), widest, _MOST_ROWS, max(canvas.rows - 4, 1)))
+    return math.floor(min(math.ceil(image.height / _CELL[1]), widest, _MAX_ROWS, max(canvas.rows - 4, 1)))
 
 
 def _kitty(image: ImageContent, rows: int) -> str:

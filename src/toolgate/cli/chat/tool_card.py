@@ -196,10 +196,12 @@ class ToolCard:
         text = apply_overwrites(readable(self.result)).rstrip("\n")
         return text.split("\n") if text.strip() else []
 
-    def _cut(self, canvas: Canvas, lines: list[str], most: int, *, diff: bool = False, last: bool = False) -> list[str]:
+    def _cut(
+        self, canvas: Canvas, lines: list[str], limit: int, *, diff: bool = False, last: bool = False
+    ) -> list[str]:
         """Draw the first lines, or the last ones: those of a command say how it ended."""
-        more = len(lines) - most
-        kept = lines if more <= 1 else lines[-most:] if last else lines[:most]  # a note for one line saves nothing
+        more = len(lines) - limit
+        kept = lines if more <= 1 else lines[-limit:] if last else lines[:limit]  # a note for one line saves nothing
         shown = [canvas.line("  │ ", (line.expandtabs(8), diff_colour(line) if diff else "dim")) for line in kept]
         if more > 1:
             note = (

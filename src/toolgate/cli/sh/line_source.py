@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _HEREDOC = re.compile(r"(?<!<)<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2(?!<)")
 _CHUNK = 1 << 16
-_LONGEST_LINE = 4 << 20
+_MAX_LINE = 4 << 20
 AGENT_COMMANDS = ("bash", "read", "write", "edit", "todo", "task", "memory", "jobs", "tools")
 
 
@@ -108,10 +108,8 @@ class PlainLines:
             data = await self._read()
             self._over = not data
             self._text += self._decoder.decode(data, final=self._over)
-            if len(self._text) > _LONGEST_LINE and "\n" not in self._text:
-                raise UsageError(
-                    translate("a line of stdin is longer than {count} characters", count=f"{_LONGEST_LINE:,}")
-                )
+            if len(self._text) > _MAX_LINE and "\n" not in self._text:
+                raise UsageError(translate("a line of stdin is longer than {count} characters", count=f"{_MAX_LINE:,}"))
         if not self._text:
             return None
         line, _, self._text = self._text.partition("\n")

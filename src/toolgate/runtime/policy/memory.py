@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toolgate.protocol.plan import Plan
 
-_LONGEST_SHOWN = 4000
+_MAX_SHOWN = 4000
 
 
 def fingerprint(tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
@@ -26,7 +26,7 @@ def fingerprint(tool_name: str, arguments: dict[str, Any], plan: Plan | None) ->
 def shown(tool_name: str, arguments: dict[str, Any], fingerprint: str) -> str:
     """The rule as a person reads it: control characters escaped, long arguments elided with counts."""
     text = json.dumps(arguments, sort_keys=True)
-    if len(text) > _LONGEST_SHOWN:
-        half = _LONGEST_SHOWN // 2
+    if len(text) > _MAX_SHOWN:
+        half = _MAX_SHOWN // 2
         text = f"{text[:half]} […{len(text) - 2 * half} characters…] {text[-half:]}"
     return f"session: allow exactly {tool_name} {text}, planned as now (sha256 {fingerprint[:16]}…)"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from toolgate.runtime.policy.decide import Policy
     from toolgate.workspace import Workspace
 
-_LARGEST = 4000
+_MAX_CHARACTERS = 4000
 """Characters of a rule that is offered; a longer one cannot be judged."""
 _WILD = frozenset("*?")
 
@@ -59,7 +59,7 @@ def choices_of(
             tool_name, arguments, plan, workspace=workspace, defaults=defaults or {}, places=places
         )
         text = "\n".join(map(rule_text, rules))
-        if verdict is not None and verdict.decision == "allow" and len(text) <= _LARGEST:
+        if verdict is not None and verdict.decision == "allow" and len(text) <= _MAX_CHARACTERS:
             found.append(ApprovalChoice(id=choice_id, label=label, rule=text, scopes=scopes))
     return tuple(found)
 

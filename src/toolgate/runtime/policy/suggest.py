@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolgate.runtime.policy.decide import Policy
     from toolgate.workspace import Workspace
 
-_LARGEST = 4000
+_MAX_CHARACTERS = 4000
 """Characters of rules that are worth showing."""
 
 
@@ -39,7 +39,7 @@ def allowing_rules(
     if verdict is None or verdict.decision != "allow":
         return None
     text = "\n".join(map(rule_text, rules))
-    return text if len(text) <= _LARGEST else None
+    return text if len(text) <= _MAX_CHARACTERS else None
 
 
 def _candidates(tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> list[Rule]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Iterator
 
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 _GITLINK = 0o160000
 _MARK = struct.pack(">I", _GITLINK)
 _FIXED = 62

@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Iterator
 
-from toolgate.sandbox.git.configuration import MOST_BYTES, is_harmless
+from toolgate.sandbox.git.configuration import MAX_BYTES, is_harmless
 from toolgate.sandbox.git.nested_repositories import NestedRepositories
 from toolgate.sandbox.git.quarantine import set_aside
 from toolgate.sandbox.git.write_intervals import WriteIntervals
@@ -58,7 +58,7 @@ class PlantedFiles:
         yield from self._hooks(_join(repository, "hooks"), fresh)
         for name in ("rebase-merge/git-rebase-todo", "sequencer/todo"):
             path = _join(repository, name)
-            if self._is_new(path, fresh) and _TODO.search(self._root.read(path, MOST_BYTES) or b"x \n"):
+            if self._is_new(path, fresh) and _TODO.search(self._root.read(path, MAX_BYTES) or b"x \n"):
                 yield path
 
     def _hooks(self, path: str, fresh: bool) -> Iterator[str]:
@@ -106,7 +106,7 @@ class PlantedFiles:
 
     def _is_harmless(self, path: str) -> bool:
         info = self._stat(path)
-        text = self._root.read(path, MOST_BYTES)
+        text = self._root.read(path, MAX_BYTES)
         if info is None or text is None or not is_harmless(text):
             return False
         self._judged.add((info.st_dev, info.st_ino, info.st_ctime_ns))

@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from toolgate.sandbox.git.configuration import (
-    MOST_BYTES,
+    MAX_BYTES,
     ConfigEntry,
     UnreadableConfigurationError,
     names_program,
     parse,
     runs_code_during_writes,
 )
-from toolgate.sandbox.git.index import MOST_BYTES as MOST_INDEX
+from toolgate.sandbox.git.index import MAX_BYTES as MAX_INDEX_BYTES
 from toolgate.sandbox.git.index import UnreadableIndexError, gitlinks
 from toolgate.sandbox.root_directory import RootDirectory
 
 GIT = ".git"
-_MOST_FILES = 64
-_MOST_PINS = 128
+_MAX_FILES = 64
+_MAX_PINS = 128
 _HOOKS = {
     "commit": ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-rewrite"),
     "merge": ("pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge"),
@@ -88,7 +88,7 @@ class Repository:
 
     def gitlinks(self) -> frozenset[str]:
         """Return the directories that the index lists as repositories."""
-        data = self._root.read(f"{GIT}/index", MOST_INDEX)
+        data = self._root.read(f"{GIT}/index", MAX_INDEX_BYTES)
         try:
             return gitlinks(data or b"")
         except UnreadableIndexError:
@@ -99,7 +99,7 @@ class Repository:
             return
         self._files = ()
         self._entries = list(self._read())
-        self._pins = tuple(dict.fromkeys(self._find_pins()))[:_MOST_PINS]
+        self._pins = tuple(dict.fromkeys(self._find_pins()))[:_MAX_PINS]
         self._seen = self.signature()
 
     def _first_files(self) -> Iterator[str]:
@@ -111,7 +111,7 @@ class Repository:
     def _read(self) -> Iterator[ConfigEntry]:
         waiting = list(self._first_files())[:-1]
         done: list[str] = []
-        while waiting and len(done) < _MOST_FILES:
+        while waiting and len(done) < _MAX_FILES:
             path = waiting.pop(0)
             if path in done:
                 continue
@@ -125,7 +125,7 @@ class Repository:
     def _entries_of(self, path: str) -> list[ConfigEntry]:
         inside = self._inside(path)
         try:
-            text = self._root.read(inside, MOST_BYTES) if inside else _outside_text(path)
+            text = self._root.read(inside, MAX_BYTES) if inside else _outside_text(path)
             return parse(text or b"")
         except (OSError, UnreadableConfigurationError):  # git stops at such a file as well
             return []
@@ -192,7 +192,7 @@ def identity_in(home: str) -> dict[str, str]:
     except OSError:
         return {}
     try:
-        entries = parse(os.read(fd, MOST_BYTES))
+        entries = parse(os.read(fd, MAX_BYTES))
     except (OSError, UnreadableConfigurationError):
         return {}
     finally:
@@ -207,7 +207,7 @@ def _joined(directory: str, value: str) -> str:
 def _outside_text(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        return os.read(fd, MOST_BYTES)
+        return os.read(fd, MAX_BYTES)
     finally:
         os.close(fd)
 

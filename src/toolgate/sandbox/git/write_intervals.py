@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 _COARSE = 5  # CLOCK_REALTIME_COARSE, which the time module does not name
 """The clock of the kernel's time stamps: no later write gets an earlier time stamp."""
-_MOST = 4096
+_MAX_INTERVALS = 4096
 
 
 class WriteIntervals:
@@ -32,7 +32,7 @@ class WriteIntervals:
             self._ends.pop()
         self._starts.append(start)
         self._ends.append(time.time_ns())
-        if len(self._starts) > _MOST:  # the oldest two become one, including the pause between them
+        if len(self._starts) > _MAX_INTERVALS:  # the oldest two become one, including the pause between them
             self._starts[1:3] = []
             self._ends[0:2] = []
 

@@ -19,7 +19,7 @@ from toolgate.sandbox.supervisor.supervise import FAILED, die_with_parent
 
 SYS_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220}
 CLONE_PARENT = 0x8000
-MOST_DESCRIPTORS = 253
+MAX_DESCRIPTORS = 253
 """What the kernel passes on in one message."""
 READY = b"+"
 
@@ -35,7 +35,7 @@ def serve(control_fd: int, parent: int) -> NoReturn:
     gc.disable()
     control = _socket.socket(fileno=control_fd)
     control.send(READY)
-    number, room = ctypes.c_long(SYS_CLONE[os.uname().machine]), _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS)
+    number, room = ctypes.c_long(SYS_CLONE[os.uname().machine]), _socket.CMSG_SPACE(4 * MAX_DESCRIPTORS)
     while True:
         said, carried, _, _ = control.recvmsg(1, room)
         if not said:

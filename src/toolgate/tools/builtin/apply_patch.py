@@ -11,7 +11,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
-from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origin_of
+from toolgate.tools.builtin.write_file import DRY_RUN, MAX_SHOWN_DIFF, origin_of
 from toolgate.tools.checked_change import checked_change
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LETTERS = {"added": "A", "updated": "M", "deleted": "D", "moved": "R"}
 _VERBS = {"added": "add", "updated": "update", "deleted": "delete", "moved": "move"}
-_FEW = 3
+_MAX_NAMED = 3
 """Files that the summary names."""
 
 
@@ -82,7 +82,7 @@ class ApplyPatchTool(Tool[ApplyPatchParams]):
         data: dict[str, Any] = {
             "applied": not params.dry_run,
             "files": [_document(file) for file in planned.files],
-            "diff": shorter(planned.diff, LONGEST_SHOWN_DIFF),
+            "diff": shorter(planned.diff, MAX_SHOWN_DIFF),
         }
         if params.dry_run:
             return ToolResponse.partial(data, f"{DRY_RUN} {plan.summary}. Call again without dry_run to apply it.")
@@ -127,8 +127,8 @@ def _line(file: PatchedFile) -> str:
 
 
 def _summary(planned: PatchPlan) -> str:
-    named = [_named(file) for file in planned.files[:_FEW]]
-    rest = len(planned.files) - _FEW
+    named = [_named(file) for file in planned.files[:_MAX_NAMED]]
+    rest = len(planned.files) - _MAX_NAMED
     more = f" and {rest} more {'file' if rest == 1 else 'files'}" if rest > 0 else ""
     return f"{', '.join(named)}{more} (+{planned.added} -{planned.removed} lines)"
 

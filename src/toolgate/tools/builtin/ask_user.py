@@ -16,8 +16,8 @@ from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 
-_LONGEST_SUMMARY = 200
-_MOST_OPTIONS = 9
+_MAX_SUMMARY = 200
+_MAX_OPTIONS = 9
 
 Option = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -29,7 +29,7 @@ class AskUserParams(BaseModel):
 
     question: str = Field(min_length=1, max_length=4000, description="One question, with what they need to decide.")
     options: list[Option] = Field(
-        default_factory=list, max_length=_MOST_OPTIONS, description="Short answers to pick from, the best first."
+        default_factory=list, max_length=_MAX_OPTIONS, description="Short answers to pick from, the best first."
     )
 
 
@@ -58,7 +58,7 @@ class AskUserTool(Tool[AskUserParams]):
         text = params.question.strip()
         summary = " ".join(text.split())
         return Plan(
-            summary=summary if len(summary) <= _LONGEST_SUMMARY else f"{summary[: _LONGEST_SUMMARY - 1]}…",
+            summary=summary if len(summary) <= _MAX_SUMMARY else f"{summary[: _MAX_SUMMARY - 1]}…",
             detail="\n".join([text, *(f"{number}. {option}" for number, option in enumerate(options, 1))]),
             access="read",
             once="every question is another one",

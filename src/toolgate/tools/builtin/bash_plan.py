@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from toolgate.tools.builtin.bash import BashParams
     from toolgate.tools.context import ToolContext
 
-_LARGEST_COMMAND = 1 << 20
-_FEW_FILES = 4
+_MAX_COMMAND = 1 << 20
+_MAX_FILES = 4
 """How many files are hashed on the event loop."""
-_MOST_REASONS = 5
+_MAX_REASONS = 5
 _UNSET = frozenset({"CDPATH", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID", "PWD"})
 """Variables that need not be shown where the session does not set them."""
 
@@ -127,7 +127,7 @@ async def _native(native: Native, params: BashParams, context: ToolContext) -> P
     from toolgate.shell.surroundings import surroundings
 
     workspace, command = context.require_workspace(), native.command
-    check_command(command, _LARGEST_COMMAND)
+    check_command(command, _MAX_COMMAND)
     await context.shell.choose_layer()
     shell = _shell_for(params, context)
     around = surroundings(workspace, shell[0])
@@ -144,7 +144,7 @@ async def _native(native: Native, params: BashParams, context: ToolContext) -> P
     def plan() -> Plan:
         return _described(analysed, native, params, context, report, shell, reveals)
 
-    if quick is not None and len(quick.scripts) + len(quick.inputs) <= _FEW_FILES:
+    if quick is not None and len(quick.scripts) + len(quick.inputs) <= _MAX_FILES:
         return plan()
     return await asyncio.to_thread(plan)
 
@@ -233,8 +233,8 @@ def _once(analysed: CommandPlan, state: ShellState) -> str:
     reasons = list(analysed.unresolved)
     if "CDPATH" in analysed.variables and b"CDPATH" in state.variables:
         reasons.append("'CDPATH' decides where 'cd' leads")
-    more = f"; and {len(reasons) - _MOST_REASONS} more reasons" if len(reasons) > _MOST_REASONS else ""
-    return "; ".join(reasons[:_MOST_REASONS]) + more
+    more = f"; and {len(reasons) - _MAX_REASONS} more reasons" if len(reasons) > _MAX_REASONS else ""
+    return "; ".join(reasons[:_MAX_REASONS]) + more
 
 
 def _values(analysed: CommandPlan, state: ShellState, changes: dict[str, str | None]) -> dict[str, str | None]:

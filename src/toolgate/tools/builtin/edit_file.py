@@ -13,7 +13,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
-from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origin_of
+from toolgate.tools.builtin.write_file import DRY_RUN, MAX_SHOWN_DIFF, origin_of
 from toolgate.tools.checked_change import checked_change
 from toolgate.tools.context import ToolContext
 from toolgate.tools.render import render_change
@@ -101,7 +101,7 @@ class FileEditTool(Tool[FileEditParams]):
             written, found, note = await checked_change(
                 context, plan.resources, lambda: in_thread(commit, context.require_workspace(), planned.change, origin)
             )
-        diff = planned.diff.shorter(LONGEST_SHOWN_DIFF)
+        diff = planned.diff.shorter(MAX_SHOWN_DIFF)
         data = {"applied": written is not None, "replacements": planned.replacements, "diff": diff, **found}
         place = {"path_resolved": planned.change.target.path}
         if written is None:

@@ -12,7 +12,7 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan, Precondition
 from toolgate.tools.base import Tool
-from toolgate.tools.builtin.write_file import DRY_RUN, LONGEST_SHOWN_DIFF, origin_of
+from toolgate.tools.builtin.write_file import DRY_RUN, MAX_SHOWN_DIFF, origin_of
 from toolgate.tools.context import ToolContext
 from toolgate.tools.render import render_change
 from toolgate.tools.text import load_text
@@ -79,7 +79,7 @@ class NotebookEditTool(Tool[NotebookEditParams]):
         planned: EditedNotebook = plan.payload
         place = {"path_resolved": planned.change.target.path}
         cells = planned.made.cells
-        data = {"applied": not params.dry_run, "cells": cells, "diff": planned.diff.shorter(LONGEST_SHOWN_DIFF)}
+        data = {"applied": not params.dry_run, "cells": cells, "diff": planned.diff.shorter(MAX_SHOWN_DIFF)}
         if params.dry_run:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
             return ToolResponse.partial(data, text, context=place)

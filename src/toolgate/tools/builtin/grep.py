@@ -20,7 +20,7 @@ from toolgate.workspace.oserrors import quote
 
 SECONDS = 8.0
 """How long one search may take."""
-MOST_SKIPPED = 100
+MAX_SKIPPED = 100
 """Files that `skipped` lists at the most."""
 
 
@@ -108,7 +108,7 @@ class GrepTool(Tool[GrepParams]):
         data: dict[str, Any] = {
             "matches": outcome.matches,
             "truncated": truncated,
-            "skipped": [{"path": path, "reason": reason} for path, reason in outcome.skipped[:MOST_SKIPPED]],
+            "skipped": [{"path": path, "reason": reason} for path, reason in outcome.skipped[:MAX_SKIPPED]],
         }
         if params.output == "files":
             data["files"] = [path for path, _ in outcome.by_file]

@@ -13,7 +13,7 @@ from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.text import load_text
 
-_LONGEST = 100_000
+_MAX_CHARACTERS = 100_000
 
 
 class ProposePlanParams(BaseModel):
@@ -21,7 +21,7 @@ class ProposePlanParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
-    plan: str = Field(min_length=1, max_length=_LONGEST, description="The whole plan, in Markdown.")
+    plan: str = Field(min_length=1, max_length=_MAX_CHARACTERS, description="The whole plan, in Markdown.")
 
 
 class ProposePlanTool(Tool[ProposePlanParams]):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 WINDOW_FACTOR = 8
 """A window holds this many times TOOL_OUTPUT_MAX_BYTES: it pages by itself, and a page should not be cut twice."""
-_LARGEST_WINDOW = 38_000
+_MAX_WINDOW = 38_000
 """Bytes of a page: Codex and Gemini CLI cut the middle out of answers above 40,000, what they add included."""
-_MOST_LINES = 1_000_000
+_MAX_LINES = 1_000_000
 
 
 class FileReadParams(BaseModel):
@@ -96,9 +96,9 @@ class FileReadTool(Tool[FileReadParams]):
         """Read a window of lines."""
         from toolgate.workspace.read import read_first_page, read_window
 
-        budget = min(WINDOW_FACTOR * context.settings.tool_output.max_bytes, _LARGEST_WINDOW)
+        budget = min(WINDOW_FACTOR * context.settings.tool_output.max_bytes, _MAX_WINDOW)
         known = context.state.seen_files
-        workspace, limit = context.require_workspace(), min(params.limit, _MOST_LINES)
+        workspace, limit = context.require_workspace(), min(params.limit, _MAX_LINES)
         window = read_first_page(workspace, params.path, limit, budget) if params.start_line == 1 else None
         if window is None:
             window = await in_thread(read_window, workspace, params.path, params.start_line, limit, budget)

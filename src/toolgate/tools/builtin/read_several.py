@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from toolgate.tools.builtin.read_file import FileReadParams, FileReadTool
     from toolgate.tools.context import ToolContext
 
-_MOST_BYTES = 32_000
+_MAX_BYTES = 32_000
 """Bytes after which no further file is read: clients of other agents cut what is longer than a page of 40 kB."""
-_MOST_PICTURES = 4
+_MAX_PICTURES = 4
 """Pictures after which no further file is read."""
 
 
@@ -31,7 +31,7 @@ async def read_several(tool: FileReadTool, params: FileReadParams, context: Tool
     pictures: tuple[ImageContent, ...] = ()
     size, whole = 0, True
     for path in paths:
-        if size >= _MOST_BYTES or len(pictures) >= _MOST_PICTURES:
+        if size >= _MAX_BYTES or len(pictures) >= _MAX_PICTURES:
             break
         response: ToolResponse = await read({"path": path, **shared})
         content = str(response.data.get("content", ""))

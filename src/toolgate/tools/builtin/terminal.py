@@ -75,7 +75,7 @@ class TerminalTool(Tool[TerminalParams]):
                 "The job got other input, or ended, after this call was planned; nothing was typed.",
                 "Look at it again, then make the call again.",
             )
-        from toolgate.shell.console import LARGEST
+        from toolgate.shell.console import MAX_SIZE
 
         console = run.console
         if params.stop:
@@ -85,7 +85,8 @@ class TerminalTool(Tool[TerminalParams]):
             raise _no_input(params.job)
         if params.columns or params.rows:
             console.resize(
-                min(params.columns or console.screen.columns, LARGEST), min(params.rows or console.screen.rows, LARGEST)
+                min(params.columns or console.screen.columns, MAX_SIZE),
+                min(params.rows or console.screen.rows, MAX_SIZE),
             )
         typed = input_of(params, console)
         if typed.sends:

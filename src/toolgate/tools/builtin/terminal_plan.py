@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PLAIN_KEYS = {"\r": "\n", "\x03": "\n", "\x04": "\n", "\x1c": "\n", " ": " "}
 """Codes of keys that neither edit nor recall a line → what they are to the analysis. Those that end something begin a
 new line there."""
-_LONGEST, _MOST_KEYS = 65_536, 100
+_MAX_TEXT, _MAX_KEYS = 65_536, 100
 _SHORT = 4096
 """Characters that are analysed on the event loop."""
 _ONCE = "what a program does with its input depends on what it was given before"
@@ -47,10 +47,10 @@ def input_of(params: TerminalParams, console: Console) -> Input:
     """The input as codes: in a terminal a newline is the key Enter."""
     from toolgate.shell.keys import END_OF_INPUT, key_code
 
-    if len(params.text) > _LONGEST or len(params.keys) > _MOST_KEYS:
+    if len(params.text) > _MAX_TEXT or len(params.keys) > _MAX_KEYS:
         raise ToolError(
             ErrorCode.INVALID_PARAM,
-            f"Invalid parameters for Terminal: at most {_LONGEST:,} characters and {_MOST_KEYS} keys in one call.",
+            f"Invalid parameters for Terminal: at most {_MAX_TEXT:,} characters and {_MAX_KEYS} keys in one call.",
             "Type it in several calls, or have the program read a file.",
         )
     keys = [key_code(name, application=console.screen.application_keys) for name in params.keys]

@@ -19,7 +19,7 @@ from toolgate.tools.untrusted import marked
 if TYPE_CHECKING:
     from toolgate.web.fetch import Page
 
-LONGEST = 30_000
+MAX_CHARACTERS = 30_000
 """Characters of a page that one call returns."""
 
 
@@ -90,7 +90,7 @@ class WebFetchTool(Tool[WebFetchParams]):
 
 
 def _answer(page: Page, offset: int) -> ToolResponse:
-    content = page.text[offset : offset + LONGEST]
+    content = page.text[offset : offset + MAX_CHARACTERS]
     following = offset + len(content)
     more = following < len(page.text)
     data: dict[str, Any] = {

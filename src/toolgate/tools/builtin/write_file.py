@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolgate.workspace.journal_entries import Origin
     from toolgate.workspace.overwrite import Overwrite
 
-LONGEST_SHOWN_DIFF = 16_000
+MAX_SHOWN_DIFF = 16_000
 """Characters of a diff that the model gets back; the person who is asked sees up to 1 MiB."""
 DRY_RUN = "Dry-run only, no actual write performed."
 
@@ -77,7 +77,7 @@ class FileWriteTool(Tool[FileWriteParams]):
         plan = context.plan or await self.prepare(params, context)
         planned: Overwrite = plan.payload
         place = {"path_resolved": planned.change.target.path, "encoding": planned.encoding}
-        diff = planned.diff.shorter(LONGEST_SHOWN_DIFF)
+        diff = planned.diff.shorter(MAX_SHOWN_DIFF)
         if params.dry_run:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to write it."
             return ToolResponse.partial({"applied": False, "diff": diff}, text, context=place)
