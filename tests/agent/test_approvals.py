@@ -208,7 +208,12 @@ class AnswersLate(InMemorySessions):
         return asked
 
 
-async def test_a_request_that_is_being_stored_when_the_call_is_cancelled_is_withdrawn() -> None:
+@pytest.mark.parametrize(
+    ("parked", "found"), [(False, ("denied", "withdrawn: the call was cancelled")), (True, ("pending", ""))]
+)
+async def test_a_request_that_is_being_stored_when_the_call_is_cancelled_is_withdrawn_unless_the_turn_goes_on_elsewhere(
+    parked: bool, found: tuple[str, str]
+) -> None:
     sessions = AnswersLate()
     lease = await sessions.try_claim((await sessions.create("coding")).id)
     assert lease is not None
@@ -217,10 +222,11 @@ async def test_a_request_that_is_being_stored_when_the_call_is_cancelled_is_with
     request = ApprovalRequest(id="q1", call_id="c1", tool_name="Bash", summary="s", detail="", fingerprint="f")
     asking = asyncio.create_task(approver.decide(request))
     await sessions.stored.wait()
+    approver.parked = parked
     asking.cancel()
     sessions.answer.set()
     with pytest.raises(asyncio.CancelledError):
         await asking
     (row,) = await sessions.approvals(lease.session_id)
-    assert (row.state, row.message) == ("denied", "withdrawn: the call was cancelled")
+    assert (row.state, row.message) == found
     await sessions.aclose()

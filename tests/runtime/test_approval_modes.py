@@ -154,6 +154,7 @@ class Planned(ProbeTool):
         (Plan(summary="x", resources=("a",), reversible=True), True),
         (Plan(summary="x", resources=("a",)), False),
         (Plan(summary="x", reversible=True), False),
+        (Plan(summary="x", resources=("/a",), reversible=True), False),
         (Plan(summary="x", resources=("a",), reversible=True, access="full"), False),
         (Plan(summary="x", resources=("a",), reversible=True, unconfined=True), False),
         (Plan(summary="x", resources=("a",), reversible=True, once="it depends"), False),

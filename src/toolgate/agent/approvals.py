@@ -91,7 +91,10 @@ class DurableApprover:
         return isinstance(self._approver, Unattended) and self._approver.advise(request, rules)
 
     async def _ask(self, request: ApprovalRequest) -> AskedApproval:
-        """Store the request. If the call is cancelled meanwhile, withdraw it, because clients may see it already."""
+        """Store the request. If the call is cancelled meanwhile, withdraw it, because clients may see it already.
+
+        The request of a turn that was put aside stays open: the turn asks it again.
+        """
         asking = asyncio.ensure_future(
             self._sessions.ask(
                 self._lease,
@@ -106,7 +109,9 @@ class DurableApprover:
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
             with contextlib.suppress(ToolgateError):  # then it was not stored, or the end of the turn withdraws it
-                await self._store((await asking).request.id, _WITHDRAWN)
+                stored = await asking
+                if not self.parked:
+                    await self._store(stored.request.id, _WITHDRAWN)
             raise
 
     async def _answer_of(self, approver: Approver, request: ApprovalRequest) -> Approval:

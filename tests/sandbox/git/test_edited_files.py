@@ -23,6 +23,12 @@ def test_ordinary_files_are_not_for_git(tmp_path: Path, path: str) -> None:
     assert not may_run(tmp_path, path)
 
 
+@pytest.mark.parametrize("path", ["/", "//x", "/etc/hosts", "../x"])
+@pytest.mark.timeout(10)
+def test_a_path_that_is_not_below_the_root_counts(tmp_path: Path, path: str) -> None:
+    assert may_run(tmp_path, "a", path)
+
+
 @pytest.mark.parametrize("content", ["objects__x", "commondir"])
 @pytest.mark.parametrize("at", ["", "sub__"])
 def test_every_file_of_a_repository_counts_whatever_its_name_is(tmp_path: Path, at: str, content: str) -> None:

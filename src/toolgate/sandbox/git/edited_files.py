@@ -15,8 +15,11 @@ _CONTENT = frozenset({"objects", "commondir"})
 def git_may_run(root: str, home: str, paths: Collection[str]) -> bool:
     """Whether one of these files (relative to the root) belongs to a repository, or is one that its settings name.
 
-    They are judged together, as if all of them existed: the last file of a repository makes git run the others.
+    They are judged together, as if all of them existed: the last file of a repository makes git run the others. What is
+    not relative to the root is not known, and counts.
     """
+    if any(map(posixpath.isabs, paths)):
+        return True
     directory = RootDirectory(root)
     try:
         named = Repository(directory, home).named()
