@@ -67,6 +67,48 @@ async def test_it_lets_everything_else_run_and_sees_no_other_tool(box: Box) -> N
     assert log(box) == [["Write", str(box.root / "new.txt")]]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write_file", {"path": "sub/../kept/x", "content": "c"}),
+        ("write_file", {"path": "link/../x", "content": "c"}),
+        ("apply_patch", {"patch": PATCH.replace("sub/c.lock", "link/../x")}),
+    ],
+)
+async def test_a_guard_of_a_directory_sees_where_a_path_with_dots_leads(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    box = Box(tmp_path)
+    (box.root / "kept" / "inner").mkdir(parents=True)
+    (box.root / "sub").mkdir()
+    (box.root / "link").symlink_to("kept/inner")
+    pattern = f'"file_path": ?"{box.root}/kept/x"'
+    box.hook(f"! grep -Eq '{pattern}' || exit 2", matcher="Edit|Write")
+    result = await box.do(tool, **arguments)
+
+    assert (code_of(result), (box.root / "kept" / "x").exists()) == ("APPROVAL_DENIED", False)
+
+
+EDITOR = """
+import json, sys
+said = json.load(sys.stdin)["tool_input"]
+if said["file_path"].endswith("b.txt"):
+    said["patch"] = said["patch"].replace("+b", "+changed")
+print(json.dumps({"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": said}}))
+"""
+
+
+async def test_what_a_hook_changes_for_one_file_of_a_patch_stays_when_it_is_asked_about_the_next(
+    tmp_path: Path,
+) -> None:
+    box = Box(tmp_path)
+    (tmp_path / "editor.py").write_text(EDITOR)
+    box.hook(f"python3 {tmp_path}/editor.py", matcher="Edit", timeout=60)
+    result = await box.do("apply_patch", patch=PATCH)
+
+    assert (code_of(result), (box.root / "b.txt").read_text()) == (None, "changed\n")
+
+
 @pytest.mark.parametrize(("path", "lands"), [("{root}/new.txt", "new.txt"), ("{root}/other.txt", "other.txt")])
 async def test_arguments_that_it_changes_are_ours_again(tmp_path: Path, path: str, lands: str) -> None:
     box = Box(tmp_path)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
+
+if TYPE_CHECKING:
+    from toolgate.workspace import Workspace
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "read_file": ("Read",),
@@ -38,15 +41,25 @@ def claude_name(matcher: str, name: str) -> str:
     return next((theirs for theirs in _NAMES.get(name, ()) if re.fullmatch(matcher, theirs)), "")
 
 
-def claude_inputs(name: str, arguments: Any, root: str) -> list[Any]:
-    """The arguments as a hook for Claude Code looks at them: with the absolute path, once for every file of a patch."""
+def claude_paths(name: str, arguments: Any, workspace: Workspace | None) -> list[dict[str, str]]:
+    """What a hook for Claude Code looks at besides our arguments: the absolute path, once for every file of a patch."""
     if not isinstance(arguments, dict):
-        return [arguments]
+        return [{}]
     if name == "apply_patch":
-        found = [{**arguments, "file_path": os.path.join(root, path)} for path in _patched(arguments)]
-        return found or [arguments]
+        return [{"file_path": path} for path in _patched(arguments, workspace)] or [{}]
     key, path = _FILES.get(name), arguments.get("path")
-    return [{**arguments, key: os.path.join(root, path)} if key and isinstance(path, str) else arguments]
+    return [{key: _absolute(path, workspace)} if key and isinstance(path, str) else {}]
+
+
+def _absolute(path: str, workspace: Workspace | None, directory: str = ".") -> str:
+    """Return a path in the form that guards compare: no detour over `..` or `.` hides where it leads."""
+    if workspace is None:
+        return os.path.normpath(os.path.join("/", directory, path))
+    root = str(workspace.root)
+    try:
+        return os.path.normpath(os.path.join(root, workspace.relative(path, directory)))
+    except ToolError:  # it leads out of the project, which the tool says
+        return os.path.normpath(os.path.join(root, directory, path))
 
 
 def own_arguments(name: str, changed: dict[str, Any], shown: Any) -> dict[str, Any]:
@@ -58,7 +71,7 @@ def own_arguments(name: str, changed: dict[str, Any], shown: Any) -> dict[str, A
     return rest if changed[key] == shown[key] or name == "apply_patch" else {**rest, "path": changed[key]}
 
 
-def _patched(arguments: dict[str, Any]) -> list[str]:
+def _patched(arguments: dict[str, Any], workspace: Workspace | None) -> list[str]:
     """Every path that a patch names; none if it is no patch, which the tool says."""
     from toolgate.workspace.patch import parse_patch
 
@@ -68,4 +81,4 @@ def _patched(arguments: dict[str, Any]) -> list[str]:
         return []
     directory = str(arguments.get("directory", "."))
     paths = [path for section in sections for path in (section.path, section.move_to) if path]
-    return [os.path.normpath(os.path.join(directory, path)) for path in dict.fromkeys(paths)]
+    return list(dict.fromkeys(_absolute(path, workspace, directory) for path in paths))

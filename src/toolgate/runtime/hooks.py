@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from toolgate.log import logger
-from toolgate.runtime.claude_names import claude_inputs, claude_name, own_arguments
+from toolgate.runtime.claude_names import claude_name, claude_paths, own_arguments
 from toolgate.runtime.hook_answers import Event, HookError, HookOutcome
 from toolgate.runtime.state import runtime_state
 
@@ -81,11 +81,10 @@ class Hooks:
         """
         if self._problem:
             return HookOutcome(denied=f"the user's hooks.json is not valid: {self._problem}")
-        asks, notes, changed = "", list[str](), None
+        asks, notes, given = "", list[str](), arguments
         for handler, theirs in self._matching(event, name):
-            given = arguments if changed is None else changed
-            root = "/" if context.workspace is None else str(context.workspace.root)
-            for shown in claude_inputs(name, given, root) if theirs else [given]:
+            for path in claude_paths(name, given, context.workspace) if theirs else [{}]:
+                shown = {**given, **path} if path else given
                 try:
                     said = await handler.ask(event, _document(event, theirs or name, shown, context, more))
                 except HookError as error:
@@ -97,8 +96,9 @@ class Hooks:
                     return said
                 asks = asks or said.asks
                 if said.arguments is not None:
-                    changed = own_arguments(name, said.arguments, shown) if theirs else said.arguments
+                    given = own_arguments(name, said.arguments, shown) if theirs else said.arguments
                 notes += [said.context] if said.context else []
+        changed = None if given is arguments else given
         return HookOutcome(asks=asks, arguments=changed, context="\n".join(notes))
 
     def _matching(self, event: Event, name: str) -> list[tuple[CommandHook | EntryPointHook, str]]:
