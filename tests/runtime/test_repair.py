@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import toolgate
-from tests.kit import Foreign, ProbeTool, run
+from tests.kit import Foreign, ProbeTool, code_of, run
 from toolgate.runtime.repair import describe, example_of, likely_key, problems_of, repair_message, unknown_keys
 from toolgate.testing import AutoApprover
 from toolgate.tools.schema import parameters_schema
@@ -161,6 +161,22 @@ async def test_whatever_a_foreign_schema_looks_like_there_is_an_example(schema: 
     assert result.extras["parseError"]
     example = json.loads(result.message.partition("CORRECTION: call foreign with ")[2])
     assert list(example) == schema.get("required", [])
+
+
+@pytest.mark.parametrize(
+    ("others", "example"),
+    [
+        ({"additionalProperties": {"type": "string"}}, {}),
+        ({"patternProperties": {"^o": {"type": "string"}}}, {"old_string": "…"}),
+    ],
+)
+async def test_a_foreign_schema_may_take_keys_that_it_does_not_name(
+    others: dict[str, Any], example: dict[str, Any]
+) -> None:
+    schema = {"type": "object", "properties": {"old_string": True}, **others}
+    result = await run(Foreign(lambda _: None, schema), {"old": 1})
+    assert code_of(result) == "INVALID_PARAM"
+    assert json.loads(result.message.partition("CORRECTION: call foreign with ")[2]) == example
 
 
 async def test_a_flood_of_unknown_keys_is_counted_and_not_repeated() -> None:

@@ -62,7 +62,7 @@ def _unknown(name: str, schema: dict[str, Any], *, compare: bool) -> str:
 def likely_key(name: str, schema: dict[str, Any]) -> str | None:
     """The known key that an unknown one stands for, such as `old_string` for `old`; None if none is near."""
     known = list(_mapping(schema, "properties"))
-    if len(known) >= _MAX_LISTED:
+    if len(known) >= _MAX_LISTED or _mapping(schema, "additionalProperties"):  # then it is a key like any other
         return None
     from difflib import get_close_matches
 
@@ -104,9 +104,8 @@ def _short(key: str) -> str:
 
 def example_of(schema: dict[str, Any], also: Sequence[str] = ()) -> str:
     """Arguments that fit the schema: every required key, and those that are named, with a value of its type."""
-    properties = _mapping(schema, "properties")
-    optional = {key: {name: value for name, value in properties[key].items() if name != "default"} for key in also}
-    return json.dumps(_object(schema) | {key: _sample(value) for key, value in optional.items()}, ensure_ascii=False)
+    named = {key: {word: value for word, value in _at(schema, [key]).items() if word != "default"} for key in also}
+    return json.dumps(_object(schema) | {key: _sample(value) for key, value in named.items()}, ensure_ascii=False)
 
 
 def _object(schema: dict[str, Any]) -> dict[str, Any]:
