@@ -8,7 +8,7 @@ from importlib import import_module
 from toolgate.command.analysis import readers
 from toolgate.command.analysis.options import Options, attached_value, operands, option_values
 from toolgate.command.analysis.program import UNKNOWN, AskRule, Program, program
-from toolgate.command.analysis.readers.interpreters import interpret
+from toolgate.command.analysis.readers.interpreters import interpret, split_module
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.analysis.wrapped_command import run_code, unwrap
 from toolgate.command.words import UNRESOLVED, Word
@@ -31,8 +31,9 @@ def apply_facts(scope: Scope, words: Sequence[Word], known: Program, *, subcomma
     if known.commands:
         _run_named(scope, words, known)
     if known.interprets:
+        words, module = split_module(words)
         interpret(scope, words, known)
-        _run_module(scope, words)
+        _run_module(scope, module)
     if known.writes:
         for target in _targets(words, known):
             if target.text not in ("", "-") and not (known.builds and _is_binary(scope, target)):
@@ -64,13 +65,18 @@ def _run_named(scope: Scope, words: Sequence[Word], known: Program) -> None:
         scope.code(word.text)
 
 
-def _run_module(scope: Scope, words: Sequence[Word]) -> None:
-    """`python -m module`: what is known about the module, from rows such as `python-venv`."""
-    at = next((at for at, word in enumerate(words[1:], 1) if not word.text.startswith("-") or word.text == "-m"), 0)
-    if at and words[at].text == "-m" and at + 1 < len(words):
-        known = program(f"python-{words[at + 1].text}")
-        if known is not UNKNOWN:
-            apply_facts(scope, words[at + 1 :], known)
+def _run_module(scope: Scope, module: Sequence[Word]) -> None:
+    """`python -m module`: what is known about the module, from rows such as `python-venv`.
+
+    Many modules are programs as well. What such a program is asked about is asked about the module, too.
+    """
+    if not module:
+        return
+    known = program(f"python-{module[0].text}")
+    if known is not UNKNOWN:
+        apply_facts(scope, module, known)
+    else:
+        ask(scope, module, program(module[0].text))
 
 
 def _targets(words: Sequence[Word], known: Program) -> Iterator[Word]:

@@ -48,3 +48,24 @@ def test_code_that_is_not_known_asks(command: str, reason: str) -> None:
 )
 def test_code_of_other_languages_is_searched(command: str, reason: str) -> None:
     assert dangers(command) == reason
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("python3 -m venv --clear x", "'venv': it removes files"),
+        ("python3 -mvenv --clear x", "'venv': it removes files"),
+        ("python3.12 -Im venv --clear x", "'venv': it removes files"),
+        ("pypy -W ignore -Xdev -m venv --clear x", "'venv': it removes files"),
+        ("python3 --check-hash-based-pycs always -m venv --clear x", "'venv': it removes files"),
+        ("python3 -mtimeit 'os.remove(1)'", "the code that 'timeit' runs mentions 'os.remove'"),
+        ("python3 -m twine upload x", "'twine': it publishes"),
+        ("python3 -m twine check x", ""),
+        ("python3 s.py -m venv --clear x", ""),
+        ("python3 -c 'print(1)' -m venv --clear x", ""),
+        ("perl -mvenv --clear x", ""),
+        ("python3 -m", ""),
+    ],
+)
+def test_a_module_of_python_is_known_however_it_is_named(command: str, reason: str) -> None:
+    assert dangers(command) == reason

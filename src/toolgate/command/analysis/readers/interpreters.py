@@ -31,6 +31,10 @@ _FILE_CLIENTS = frozenset({"sqlite3", "duckdb"})
 _SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
 _EDITOR_COMMANDS = re.compile(r"-[a-zA-Z]*[csS]|-[a-zA-Z]+e|--cmd|--eval(=.*)?|-f|--funcall(=.*)?|--load(=.*)?|-l|\+.*")
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i")
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
+_PYTHON_OPTION = re.compile(r"-[^-cmWX]*([cmWX])(.*)", re.DOTALL)
+"""An option of Python with a value, also behind letters of others: attached to it, or the next word."""
+_PYTHON_VALUED = "--check-hash-based-pycs"
 _MOVES = re.compile(r"\+\+?(?:\d*[gGpP%]?|F|[/?][^\n]*)")
 """What a pager may be told without running or writing anything: to go to a line, to search, or to follow the file."""
 
@@ -184,6 +188,24 @@ def interpret(scope: Scope, words: Sequence[Word], known: Program) -> None:
             return
         before = word.text
     run_stdin(scope, name, lambda code: _search(scope, name, code))
+
+
+def split_module(words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
+    """The words of Python with `-m` as a word of its own (`-mvenv`, `-Im venv`), and the module with its words."""
+    at = 1
+    while _PYTHON.fullmatch(words[0].text) and at < len(words) and words[at].text.startswith("-"):
+        option = _PYTHON_OPTION.match(words[at].text)
+        if option is None:
+            at += 2 if words[at].text == _PYTHON_VALUED else 1
+        elif option[1] == "m":
+            attached = [words[at]._replace(text=option[2])] if option[2] else []
+            rest = [*attached, *words[at + 1 :]]
+            return [*words[:at], words[at]._replace(text="-m"), *rest], rest
+        elif option[1] == "c":
+            break
+        else:
+            at += 1 if option[2] else 2
+    return words, ()
 
 
 def _is_option(text: str, option: str) -> bool:
