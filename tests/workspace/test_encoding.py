@@ -1,5 +1,7 @@
 """Which encoding a file has."""
 
+import subprocess
+
 import pytest
 
 from toolgate.errors import ToolError
@@ -69,6 +71,15 @@ def test_text_that_is_legacy_only_far_inside() -> None:
 def test_utf_32_is_named() -> None:
     with pytest.raises(ToolError, match="utf-32"):
         detect("x".encode("utf-32"), "f")
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfea\0b\0c", b"\xfe\xff\0a\0b\0", b"\xef\xbb\xbfa\xff"])
+def test_the_command_for_a_damaged_file_shows_the_rest_of_it(data: bytes) -> None:
+    with pytest.raises(ToolError) as caught:
+        decode_text(data, "f.txt")
+    command = caught.value.next_step.partition(": ")[2].partition(",")[0]
+    shown = subprocess.run(command.split(), input=data, capture_output=True, check=False)
+    assert shown.stdout.decode().startswith("\ufeffa")
 
 
 def test_utf_16_without_a_mark_is_binary_and_says_what_it_may_be() -> None:

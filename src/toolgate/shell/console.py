@@ -178,11 +178,9 @@ class Console:
                 left = min(left, max(self.changed, begin) + quiet - now)
             if quiet is not None and (self.changed > begin or not reacts):
                 if now >= self.changed + _SETTLED and self._waits_for_input():
-                    if (
-                        reading == self.changed
-                    ):  # its last output may take a moment to arrive, so this is the second look
+                    if reading == self.changed:
                         return "quiet"
-                    reading = self.changed
+                    reading = self.changed  # its last output may take a moment to arrive: look a second time
                 left = min(left, max(self.changed + _SETTLED - now, _SETTLED))
             if left <= 0:
                 return "timeout" if now >= begin + timeout else "quiet"

@@ -166,11 +166,14 @@ def binary(path: str, hint: str = "") -> ToolError:
 
 
 def not_text(path: str, guessed: str) -> ToolError:
-    """Return the error for an unsupported encoding, with a guess of its name."""
+    """Return the error for an unsupported encoding, with a guess of its name; `damaged` may stand before that."""
+    damaged, _, name = guessed.rpartition(" ")
+    iconv = "iconv -c" if damaged else "iconv"  # it leaves out what it cannot decode
+    theirs = name.removesuffix("-sig").replace("utf-16-", "utf-16").upper()
     return ToolError(
         ErrorCode.EXECUTION_ERROR,
         f"{quote(path)} is not UTF-8 or marked UTF-16; it looks like {guessed}. Nothing was changed.",
-        f"Look at it with a command: iconv -f {guessed.split()[0].upper()} -t UTF-8, and leave the file as it is.",
+        f"Look at it with a command: {iconv} -f {theirs} -t UTF-8, and leave the file as it is.",
     )
 
 

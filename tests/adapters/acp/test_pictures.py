@@ -77,6 +77,7 @@ async def test_a_picture_alone_is_a_prompt_and_a_model_without_vision_reads_its_
     [
         (audio_block(RED, "audio/wav"), "takes no sound"),
         (image_block("no base64", "image/png"), "not base64"),
+        (image_block("né", "image/png"), "not base64"),
         (image_block(b64encode(b"<svg/>").decode(), "image/svg+xml"), "is not a picture that models take"),
         (image_block(b64encode(png(claimed=(90_000, 90_000))).decode(), "image/png"), "pixels"),
         (image_block(b64encode(png()[:40]).decode(), "image/png"), "is broken"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,9 +24,10 @@ async def checked_pictures(sent: Sequence[SentPicture]) -> list[ImageContent]:
     for picture in sent:
         try:
             data = base64.b64decode(picture.base64, validate=True)
-            found.append(await in_thread(image_of, data, picture.name or "The picture"))
-        except binascii.Error:
+        except ValueError:
             raise UnusableContent(f"{picture.name or 'the picture'} is not base64, as the protocol wants it") from None
+        try:
+            found.append(await in_thread(image_of, data, picture.name or "The picture"))
         except ToolError as error:
             raise UnusableContent(f"{error.message} Nothing was sent: go on without it, or send another one") from None
     return found
