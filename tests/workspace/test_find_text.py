@@ -87,3 +87,32 @@ def test_blocks_make_no_difference(content: str, needle: str, buffer: int) -> No
         found = find(content.encode(), needle)
 
     assert found == expected
+
+
+@settings(deadline=None)
+@given(
+    content=st.text("a\r\n\U0001f600\u0d0a", max_size=40),
+    needle=st.text("a\n\U0001f600\u0d0a", min_size=1, max_size=4),
+    buffer=st.integers(2, 20),
+)
+def test_utf_16_is_found_with_any_line_end(content: str, needle: str, buffer: int) -> None:
+    pattern = re.compile(r"\r?\n".join(map(re.escape, needle.split("\n"))))
+    spans = [match.span() for match in pattern.finditer(content)]
+    expected = [tuple(2 + len(content[:at].encode("utf-16-le")) for at in span) for span in spans]
+    data = b"\xff\xfe" + content.encode("utf-16-le")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BUFFER", buffer)
+        assert find(data, needle, detect(data, "f")) == expected
+
+
+def test_half_a_line_end_is_found_where_it_is_exactly_so() -> None:
+    assert find(b"x\na\r\nx\na", "x\na\r") == [(0, 4)]
+    assert find(b"x\r\na\r\n", "x\na\r") == [(0, 5)]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("ends", ["lf", "crlf", "mixed"])
+def test_the_time_does_not_grow_with_the_text(ends: str) -> None:
+    content = {"lf": b"\n\n", "crlf": b"\r\n", "mixed": b"\n\r\n"}[ends] * (1 << 17)
+    assert not find(content, "\n" * 5000 + "x")
+    assert len(find(content + b"x", "\n" * 5000 + "x")) == 1

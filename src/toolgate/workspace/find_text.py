@@ -2,10 +2,10 @@
 
 import codecs
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import AnyStr
 
 from toolgate.workspace.encoding import Encoding
 from toolgate.workspace.threads import Stop
@@ -94,21 +94,53 @@ def _literal(needle: bytes, width: int) -> tuple[_Find, int]:
 
 
 def _flexible(text: str, encoding: Encoding) -> tuple[_Find, int]:
-    lines = re.split("\r?\n", text)
-    end = b"(?:" + re.escape(encoding.encode("\r")) + b")?" + re.escape(encoding.encode("\n"))
-    pattern = re.compile(end.join(re.escape(encoding.encode(line)) for line in lines), re.DOTALL)
-    longest = len(encoding.encode(text)) + (len(lines) - 1) * encoding.width
+    """Return what finds text with line ends. Its time does not grow with the text, as that of a pattern can."""
+    longest = len(encoding.encode(text)) + text.count("\n") * encoding.width
 
     def find(buffer: bytes | bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
-        match = pattern.search(buffer, start, end)
-        while match:
-            if match.start() % encoding.width:
-                match = pattern.search(buffer, match.start() + 1, end)
-                continue
-            yield match.span()
-            match = pattern.search(buffer, match.end(), end)
+        piece = bytes(buffer[start:end])
+        if encoding.width == 1:
+            for first, last in _at_any_line_end(piece, encoding.encode(text), b"\r\n", b"\n"):
+                yield start + first, start + last
+            return
+        characters = piece[: len(piece) // encoding.width * encoding.width].decode(encoding.codec, "surrogatepass")
+        seen, offset = 0, start
+        for span in _at_any_line_end(characters, text, "\r\n", "\n"):
+            first = offset + bytes_of(characters[seen : span[0]])
+            last = first + bytes_of(characters[slice(*span)])
+            yield first, last
+            seen, offset = span[1], last
+
+    def bytes_of(characters: str) -> int:
+        return len(characters.encode(encoding.codec, "surrogatepass"))
 
     return find, longest
+
+
+def _at_any_line_end(raw: AnyStr, text: AnyStr, crlf: AnyStr, lf: AnyStr) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a text. Looking for one character is by far the cheapest."""
+    bare, wanted = raw, text.replace(crlf, lf)
+    if crlf[:1] in raw:
+        if raw.count(lf) == raw.count(crlf):
+            wanted = wanted.replace(lf, crlf)
+        elif text.endswith(crlf[:1]):  # half a line end is found only where it is exactly so
+            wanted = text
+        else:
+            bare = raw.replace(crlf, lf)
+    behind = last = 0
+    while (at := bare.find(wanted, behind)) >= 0:
+        first = at if bare is raw else _forward(raw, crlf, last, at - behind)
+        behind = at + len(wanted)
+        last = behind if bare is raw else _forward(raw, crlf, first, len(wanted))
+        yield first, last
+
+
+def _forward(raw: AnyStr, crlf: AnyStr, start: int, length: int) -> int:
+    """Return the position that is so far behind another one if each CRLF counts as one character."""
+    more = 0
+    while (found := raw.count(crlf, start, start + length + more + 1)) > more:
+        more = found
+    return start + length + more
 
 
 class _Scan:
