@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MAX_REFUSALS = 8
 """Requests of one turn that may be too long before the turn fails."""
+_WAITING = Activity(what="waiting", text="Waiting for sub-agents in the background")
 MAX_MESSAGE_BYTES = 1024 * 1024
 """The largest message, in bytes."""
 
@@ -162,6 +163,8 @@ class RunningTurn:
         background = getattr(self._toolset.context.agents, "background", None)
         if background is None:
             return False
+        if wait and background.running and not background.ended():
+            await self._context.doing(_WAITING)
         while wait and background.running and not background.ended():
             await self._unless_stopped(background.wait())
         ended = background.ended()

@@ -129,10 +129,14 @@ class TurnContext:
             self._summarises = False
             logger("agent").warning("summary_failed", session_id=self._lease.session_id, code=error.code)
 
+    async def doing(self, activity: Activity) -> None:
+        """Tell those who watch what the turn does."""
+        await self._store("activity", {"what": activity.what, "text": activity.text})
+        self._emit(activity)
+
     async def _summarise(self, end: int, spent: int) -> None:
         covered, rest = self.history[self._first : end], self.history[end:]
-        await self._store("activity", {"what": "compacting", "text": _COMPACTING})
-        self._emit(Activity(what="compacting", text=_COMPACTING))
+        await self.doing(Activity(what="compacting", text=_COMPACTING))
         text, reply = await write_summary(self._dependencies, self._stored.summary, covered, self._compactor.budget)
         self._tally.input_tokens += reply.input_tokens
         self._tally.output_tokens += reply.output_tokens

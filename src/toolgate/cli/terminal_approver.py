@@ -98,12 +98,7 @@ class TerminalApprover:
         return Approval(allowed=True, remember=True, choice=choice.id, scope=scope)
 
     def _show(self, request: ApprovalRequest, detail: str) -> None:
-        who = translate(" for {agent}", agent=visible(request.agent, keep="")) if request.agent else ""
-        summary = visible(phrase(request.summary), keep="") if request.question is None else ""
-        head = translate(
-            "{tool_name}{who} asks: {summary}", tool_name=visible(request.tool_name, keep=""), who=who, summary=summary
-        ).rstrip()
-        self._write(f"\n{self._style(head, 'bold', 'yellow')}\n")
+        self._write(f"\n{self._style(_head(request), 'bold', 'yellow')}\n")
         if detail:
             self._write(self._indented(detail if request.question else explained(detail)))
 
@@ -138,3 +133,21 @@ class TerminalApprover:
             return await line
         finally:
             loop.remove_reader(self._source.fileno())
+
+
+def asker(agent: str) -> str:
+    """Say who asks a question; `agent` is empty for the main agent."""
+    return translate("Sub-agent {agent} asks:", agent=agent) if agent else translate("The model asks:")
+
+
+def _head(request: ApprovalRequest) -> str:
+    agent = visible(request.agent, keep="")
+    if request.question is not None:
+        return asker(agent)
+    who = translate(" for {agent}", agent=agent) if agent else ""
+    return translate(
+        "{tool_name}{who} asks: {summary}",
+        tool_name=visible(request.tool_name, keep=""),
+        who=who,
+        summary=visible(phrase(request.summary), keep=""),
+    )

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from toolgate.cli.chat.answer_words import answer_line
 from toolgate.cli.style import diff_colour
+from toolgate.cli.terminal_approver import asker
 from toolgate.cli.visible import collapse_runs, excerpt, visible
 from toolgate.command.approval_text import without_command
 from toolgate.language.translate import explained, phrase, translate
@@ -45,6 +47,7 @@ class ApprovalPrompt:
         self.seconds_waited = 0.0
         """Total seconds that the person took to answer."""
         self._prompt: list[Piece] = []
+        self._told: dict[str, bool] = {}
 
     @property
     def is_open(self) -> bool:
@@ -68,11 +71,19 @@ class ApprovalPrompt:
         async with self._turn:
             began = time.monotonic()
             try:
-                return await self._ask(request, self.keyboard)
+                answer = await self._ask(request, self.keyboard)
             finally:
                 self.seconds_waited += time.monotonic() - began
                 self.keyboard.on_key = None
                 self._say()
+            self._told[request.id] = answer.allowed
+            asked = request.question is not None
+            self.print([answer_line(self._canvas, answer.allowed, answer.message, is_question=asked)])
+            return answer
+
+    def has_told(self, request_id: str, allowed: bool) -> bool:
+        """Whether this answer is on the screen already, below its question; the next question may follow it."""
+        return self._told.pop(request_id, None) is allowed
 
     async def _ask(self, request: ApprovalRequest, keyboard: Keyboard) -> Approval:
         detail = visible(request.detail.rstrip("\n"))
@@ -215,20 +226,20 @@ class ApprovalPrompt:
         self.changed()
 
     def _show(self, request: ApprovalRequest, detail: str) -> None:
+        if request.question is not None:
+            head = (asker(visible(request.agent, keep="")), "bold yellow")
+            self.print([self._canvas.line(("?", "bold yellow"), " ", head), *self._coloured(detail)])
+            return
         who = translate(" (sub-agent {agent})", agent=visible(request.agent, keep="")) if request.agent else ""
         name = visible(request.tool_name, keep="")
-        summary = visible(phrase(request.summary), keep="") if request.question is None else ""
-        head = self._canvas.line(
-            ("?", "bold yellow"), " ", (translate("{name}{who} asks: ", name=name, who=who), "bold yellow"), summary
-        )
-        if request.question is not None:
-            self.print([head, *self._coloured(detail)])
-            return
+        summary = visible(phrase(request.summary), keep="")
+        head = (translate("{name}{who} asks: ", name=name, who=who), "bold yellow")
+        line = self._canvas.line(("?", "bold yellow"), " ", head, summary)
         said = visible(request.reason, keep="")
         facts = without_command(detail).split("\n")
         told = said == f"{name} needs permission" or all(f"because: {part}" in facts for part in said.split("; "))
         because = [] if told or not said else self._coloured(explained(f"\nbecause: {said}")[1:], style="dim")
-        self.print([head, *self._coloured(explained(detail)), *because])
+        self.print([line, *self._coloured(explained(detail)), *because])
 
     def _coloured(self, detail: str, style: str = "") -> list[str]:
         """Wrap every line and leave nothing out: what is approved must be visible."""

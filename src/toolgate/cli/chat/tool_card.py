@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     from toolgate.protocol.calls import ToolDenied, ToolResult
     from toolgate.protocol.content import ImageContent
 
-_MAIN_ARGUMENTS = ("command", "pattern", "path", "query", "prompt", "content", "timezone")
+_MAIN_ARGUMENTS = ("command", "pattern", "path", "query", "url", "question", "prompt", "content", "timezone")
 """Arguments that describe a call best, in order of preference."""
 _BODY_LINES = 5
 _DIFF_LINES = 16
 _LIVE_LINES = 6
+_BACKGROUND_LINES = 3
 _MAX_LIVE_OUTPUT = 16 * 1024
 _MAX_LINE = 400
 _DENIED = frozenset({"APPROVAL_DENIED", "MODE_DENIED"})
+_CHECKED_TOOLS = frozenset({"apply_patch", "edit_file", "write_file"})
+"""Tools whose changes are checked, if the operator has chosen checkers."""
+TASK_TOOL = "task"
 
 
 def describe_call(arguments: dict[str, Any] | str) -> str:
@@ -105,6 +109,13 @@ class ToolCard:
     """Pictures of the result as the terminal takes them; empty if it takes none."""
     body: int = field(default=_BODY_LINES)
     """Lines of output that are shown."""
+    subject: str = ""
+    """What the call is about, if its arguments do not say it."""
+
+    @property
+    def about(self) -> str:
+        """What the call is about, in one line."""
+        return self.subject or describe_call(self.arguments)
 
     def print(self, text: str) -> None:
         """Add live output."""
@@ -113,14 +124,21 @@ class ToolCard:
     def live(self, canvas: Canvas, spinner: str, now: float) -> list[str]:
         """Draw a running call: its duration and last lines."""
         took = duration(max(0.0, now - self.began - self.paused))
-        head = canvas.line(
-            (spinner, "cyan"), " ", (visible(self.name, keep=""), "bold"), " ", describe_call(self.arguments)
-        )
         return [
-            head,
+            self._live_head(canvas, spinner),
             *canvas.cut(self._latest()[-_LIVE_LINES:], "dim", "  │ "),
             canvas.line((translate("  {took} · Ctrl-C cancels", took=took), "dim")),
         ]
+
+    def live_in_background(self, canvas: Canvas, spinner: str) -> list[str]:
+        """Draw what goes on after the call: its last lines."""
+        return [
+            self._live_head(canvas, spinner),
+            *canvas.cut(self._latest()[-_BACKGROUND_LINES:], "dim", "  │ "),
+        ]
+
+    def _live_head(self, canvas: Canvas, spinner: str) -> str:
+        return canvas.line((spinner, "cyan"), " ", (visible(self.name, keep=""), "bold"), " ", self.about)
 
     def _latest(self) -> list[str]:
         """Return the last lines of the live output."""
@@ -132,8 +150,8 @@ class ToolCard:
             return self._denied(canvas)
         assert self.result is not None
         mark, colour, how = self._summary()
-        about = describe_call(self.arguments)
-        head: list[Piece] = [(mark, colour), " ", (visible(self.name, keep=""), "bold"), f" {about}" if about else ""]
+        about = f" {self.about}" if self.about else ""
+        head: list[Piece] = [(mark, colour), " ", (visible(self.name, keep=""), "bold"), about]
         from rich.cells import cell_len
 
         tail = f"  {how} · #{self.number}"
@@ -155,6 +173,8 @@ class ToolCard:
             return "✗", "yellow", translate("timed out · {took}", took=took)
         if "job_id" in data:
             return "✓", "green", translate("{data} in the background · {took}", data=data["job_id"], took=took)
+        if self.name == TASK_TOOL and data.get("running") is True:
+            return "✓", "green", translate("in the background")
         code = data.get("exit_code")
         how = [*([translate("exit {code}", code=code)] if code is not None else []), took]
         good = code in (0, None)
@@ -163,20 +183,30 @@ class ToolCard:
     def _body(self, canvas: Canvas) -> list[str]:
         assert self.result is not None
         error = self.result.response.error
-        if self.asked and (error.code.value in _DENIED if error is not None else "diff" in self.result.response.data):
-            return []  # shown with the approval request, and the answer is below it
+        if self.asked and error is not None and error.code.value in _DENIED:
+            return []  # the answer is below the approval request
         if error is not None and error.code.value == "CANCELLED" and self.printed:
             return canvas.cut(self._latest()[-_LIVE_LINES:], "dim", "  │ ")  # the head has the rest
         if error is not None:
             colour = "yellow" if error.code.value in _DENIED else "red"
             return canvas.lines(_indented(prose(self.result.message), colour))[:_BODY_LINES]
         diff = self.result.response.data.get("diff")
-        if isinstance(diff, str) and diff.strip():
-            return self._cut(canvas, visible(diff).rstrip("\n").split("\n"), _DIFF_LINES, diff=True)
+        if isinstance(diff, str) and (diff.strip() or self.asked):
+            change = [] if self.asked else visible(diff).rstrip("\n").split("\n")  # the request has shown it
+            return [*self._cut(canvas, change, _DIFF_LINES, diff=True), *self._problems(canvas)]
         return [
             *self._cut(canvas, self._output(), self.body, last="exit_code" in self.result.response.data),
             *self._shown(canvas),
         ]
+
+    def _problems(self, canvas: Canvas) -> list[str]:
+        """Draw the problems that checkers found after the change."""
+        assert self.result is not None
+        found = self.result.response.data.get("diagnostics")
+        if self.name not in _CHECKED_TOOLS or not isinstance(found, list):
+            return []
+        lines = [f"{each['path']}:{each['line']}: {each['message']} ({each['checker']})" for each in found]
+        return [canvas.line(("  ! ", "yellow"), visible(line, keep="")) for line in lines]
 
     def _shown(self, canvas: Canvas) -> list[str]:
         """Draw the pictures of the result: their names, and themselves where the terminal can."""
@@ -191,6 +221,8 @@ class ToolCard:
         data = self.result.response.data
         if data.get("exit_code") == 0 and data.get("stdout") == data.get("stderr") == "":
             return []  # the head already says everything
+        if self.name == TASK_TOOL and "task_id" in data:  # the sentence around the answer is for the model
+            return visible(str(data.get("result", ""))).strip().split("\n") if data.get("result") else []
         if self.result.is_error and self.printed:
             return [*self._latest(), *apply_overwrites(self.result.output).rstrip("\n").split("\n")]
         text = apply_overwrites(readable(self.result)).rstrip("\n")
@@ -215,9 +247,7 @@ class ToolCard:
 
     def _denied(self, canvas: Canvas) -> list[str]:
         assert self.denied is not None
-        head = canvas.line(
-            ("⊘", "yellow"), " ", (visible(self.name, keep=""), "bold"), " ", describe_call(self.arguments)
-        )
+        head = canvas.line(("⊘", "yellow"), " ", (visible(self.name, keep=""), "bold"), " ", self.about)
         words = f"{self.denied.message} {self.advice or self.denied.next_action}"
         return [head, *canvas.lines(_indented(prose(words), "yellow"))]
 

@@ -20,9 +20,11 @@ from toolgate.agent.events import (
     TurnDone,
     TurnFailed,
 )
+from toolgate.cli.chat.answer_words import answer_line
 from toolgate.cli.chat.approval_words import APPROVAL_WORDS
 from toolgate.cli.chat.markdown import MarkdownStream
 from toolgate.cli.chat.pictures import prepared
+from toolgate.cli.chat.task_cards import TaskCards, activity_words
 from toolgate.cli.chat.tool_card import ToolCard, duration
 from toolgate.cli.chat.typed_ahead import TypedAhead
 from toolgate.cli.visible import prose
@@ -55,7 +57,9 @@ class TurnView:
         self._conversation = conversation
         self._text: MarkdownStream | None = None
         self._open: dict[str, ToolCard] = {}
-        self._asked: dict[str, tuple[ToolCard | None, float]] = {}
+        self._tasks = TaskCards()
+        self._asked: dict[str, tuple[ToolCard | None, float, bool]] = {}
+        """The card of the call that was asked about, since when, and whether it is a question of the model."""
         self._kind = ""
         self._began = self._waited_before = 0.0
         self._changed = asyncio.Event()
@@ -74,6 +78,7 @@ class TurnView:
     def begin(self) -> None:
         """Start a turn."""
         self._text, self._open, self._kind = None, {}, ""
+        self._tasks.begin_turn()
         self._stopping = False
         self._doing = ""
         self._began = time.monotonic()
@@ -108,7 +113,8 @@ class TurnView:
 
     def show(self, event: AgentEvent) -> None:
         """Handle one event."""
-        self._doing = ""
+        if not isinstance(event, ToolOutput):
+            self._doing = ""
         if isinstance(event, TextChunk):
             self._say(event.content)
         else:
@@ -127,12 +133,14 @@ class TurnView:
         elif isinstance(event, ToolOutput):
             if event.call_id in self._open:
                 self._open[event.call_id].print(event.text)
+            self._tasks.print(event.call_id, event.text)
         elif isinstance(event, ToolResultInfo):
             self._end_call(event.call_id, result=event.result)
         elif isinstance(event, ToolDenied):
             self._end_call(event.call_id, denied=event, advice=self._conversation.advice_on_mode)
         elif isinstance(event, ApprovalRequested):
-            self._asked[event.request.id] = (self._open.get(event.request.call_id), time.monotonic())
+            card, asked = self._open.get(event.request.call_id), event.request.question is not None
+            self._asked[event.request.id] = (card, time.monotonic(), asked)
             self._region.bell()
             self._approval_prompt.reached(event.request.id)
         elif isinstance(event, ApprovalResolved):
@@ -142,7 +150,7 @@ class TurnView:
             words = f"· {self._doing.format(seconds=duration(event.seconds))}: {prose(event.message)}"
             self._print("note", [self._canvas.line((words, "dim yellow"))])
         elif isinstance(event, Activity):
-            self._doing = event.text
+            self._doing = activity_words(event.what, event.text)
         elif isinstance(event, Compacted):
             self._print("note", compaction_lines(self._canvas, event))
         elif isinstance(event, TurnDone):
@@ -153,6 +161,7 @@ class TurnView:
     def _begin_call(self, event: ToolCallInfo) -> None:
         now = time.monotonic()
         card = ToolCard(number=len(self.cards) + 1, name=event.tool_name, arguments=event.arguments, began=now)
+        card.subject = self._tasks.subject(event.tool_name, event.arguments)
         if self._conversation.is_offline:
             card.body = max(10, self._canvas.rows - 8)  # there is no model that would describe the output
         self.cards.append(card)
@@ -164,20 +173,17 @@ class TurnView:
             return
         for name, value in how.items():
             setattr(card, name, value)
+        self._tasks.end_call(call_id, card)
         self._print("card", card.lines(self._canvas))
 
     def _answered(self, event: ApprovalResolved) -> None:
-        card, since = self._asked.pop(event.request_id, (None, 0.0))
+        card, since, is_question = self._asked.pop(event.request_id, (None, 0.0, False))
         if card is not None:
             card.asked = True
             card.paused += time.monotonic() - since
-        words = f": {prose(event.message)}" if event.message else ""
-        line = (
-            (translate("✓ allowed"), "green")
-            if event.allowed
-            else (translate("⊘ denied{words}", words=words), "yellow")
-        )
-        self._print("question", [self._canvas.line("  ", line)])
+        if not self._approval_prompt.has_told(event.request_id, event.allowed):
+            line = answer_line(self._canvas, event.allowed, event.message, is_question=is_question)
+            self._print("question", [line])
 
     def _done(self, event: TurnDone) -> None:
         conversation = self._conversation
@@ -238,8 +244,10 @@ class TurnView:
         spinner = _SPINNER[int(now / _SPINNER_SECONDS) % len(_SPINNER)]
         text = self._text.live() if self._text is not None else []
         gap = [""] if text and self._kind not in ("", "text") else []
+        beside = self._tasks.live(self._canvas, spinner)
         cards = [line for card in self._open.values() for line in card.live(self._canvas, spinner, now)]
         if cards:
+            cards = [*beside, *cards]
             return [*gap, *text, "", *cards] if self._kind not in ("", "card") or text else cards
         left = duration(max(0.0, self._until - now))
         word = self._doing.format(seconds=left) or (translate("writing") if text else translate("thinking"))
@@ -259,7 +267,7 @@ class TurnView:
                 "dim",
             ),
         )
-        return [*gap, *text, "", status]
+        return [*gap, *text, "", *beside, status]
 
     def _print(self, kind: str, lines: list[str]) -> None:
         """Print lines permanently, after a blank line if their kind has changed."""

@@ -35,7 +35,8 @@ export class Approval extends HTMLElement {
   /** Add an approval request; it is shown when its turn comes. */
   add(session, question) {
     this.#queue.set(question.id, { session, question });
-    announce(t`Permission needed: ${question.summary}`);
+    const { question: asked, summary } = question;
+    announce(asked ? t`The model asks: ${asked.text}` : t`Permission needed: ${summary}`);
     this.#next();
   }
 
@@ -101,8 +102,8 @@ export class Approval extends HTMLElement {
     document.querySelector("tg-chat").asking.replaceChildren(this.#block);
     setTimeout(() => this.#shown === id && this.#block && (this.#block.dataset.armed = "true"), ARM_DELAY_MS);
     if (!question.deadline) return;
-    this.#tick(question.deadline);
-    this.#ticker = setInterval(() => this.#tick(question.deadline), 500);
+    this.#tick(question);
+    this.#ticker = setInterval(() => this.#tick(question), 500);
   }
 
   #close() {
@@ -206,11 +207,12 @@ export class Approval extends HTMLElement {
     }
   }
 
-  #tick(deadline) {
-    const left = deadline * 1000 - Date.now();
+  #tick(asked) {
+    const left = asked.deadline * 1000 - Date.now();
     const place = this.#block?.querySelector(".deadline");
     if (!place) return;
-    place.textContent = left > 0 ? t`denied in ${clock(left)}` : t`the time is over`;
+    const words = asked.question ? t`answer within ${clock(left)}` : t`denied in ${clock(left)}`;
+    place.textContent = left > 0 ? words : t`the time is over`;
     place.dataset.urgent = String(left < 30_000);
   }
 }

@@ -44,12 +44,7 @@ function choices(question, acts) {
       later,
     ];
   }
-  if (question.question) {
-    const options = question.question.options.map((text, at) =>
-      button(visible(text), `${at + 1}`, "allow", () => acts.answer(true, "", { text })),
-    );
-    return [...options, button(t`Decline`, "D", "deny", deny), later];
-  }
+  if (question.question) return [button(t`Decline`, "D", "deny", deny), later];
   const risky = question.risk === "high";
   const allowing = button(t`Allow once`, "A", risky ? "allow" : "primary allow", () => acts.answer(true));
   const denying = button(t`Deny`, "D", risky ? "danger deny" : "deny", deny);
@@ -63,12 +58,13 @@ function choices(question, acts) {
 /** The form for the reason of a denial. */
 function denial(question, acts) {
   const placeholder = isPlan(question) ? t`What should be different?` : t`What should the model do instead?`;
+  const words = isPlan(question) ? t`Refuse` : question.question ? t`Decline` : t`Deny`;
   const field = h("input", { id: "reason", maxlength: "2000", autocomplete: "off", placeholder });
   const form = h(
     "form",
     { class: "panel denial", hidden: true },
     h("label", { for: "reason" }, t`Reason (the model reads it)`),
-    h("div", { class: "row" }, field, submit(isPlan(question) ? t`Refuse` : t`Deny`, "danger"), back(acts)),
+    h("div", { class: "row" }, field, submit(words, "danger"), back(acts)),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -77,7 +73,14 @@ function denial(question, acts) {
   return form;
 }
 
-/** The field for an answer in the person's own words. */
+/** The answers that the model offers, and the field for one in the person's own words. */
+function answers({ options }, acts) {
+  const offered = options.map((text, at) =>
+    button(visible(text), `${at + 1}`, "allow", () => acts.answer(true, "", { text })),
+  );
+  return h("div", { class: "answers" }, ...offered, own(acts));
+}
+
 function own(acts) {
   const words = t`Your answer`;
   const field = h("input", { maxlength: "10000", autocomplete: "off", "aria-label": words, placeholder: words });
@@ -194,7 +197,7 @@ export function request(question, left, acts) {
     ),
     h("h3", { id: "approval-sentence", tabindex: "-1" }, sentence(question)),
     h("p", { class: "labels" }, risk, ...labels(question).map((label) => h("span", {}, label))),
-    asked ? own(acts) : isPlan(question) ? plan(question) : detail(once(question)),
+    asked ? answers(asked, acts) : isPlan(question) ? plan(question) : detail(once(question)),
     denial(question, acts),
     always(question, acts),
     h("p", { class: "problem", role: "alert", hidden: true }),

@@ -28,7 +28,7 @@ export const isHidden = ({ tool_name }) => tool_name === "todo";
 export const doing = ({ tool_name, arguments: args }) =>
   QUIET[tool_name](args).map((word) => clipped(visible(word ?? ""), 80));
 
-/** How a call is shown: command, edit, agent, plan, quiet or other. */
+/** How a call is shown: command, edit, agent, plan, question, quiet or other. */
 export function kindOf(call) {
   const { tool_name, arguments: args } = call;
   if (typeof args !== "object") return "other";
@@ -36,8 +36,12 @@ export function kindOf(call) {
   if (Object.hasOwn(EDITS, tool_name)) return "edit";
   if (tool_name === "task") return "agent";
   if (tool_name === "propose_plan") return "plan";
+  if (tool_name === "ask_user") return "question";
   return isQuiet(call) ? "quiet" : "other";
 }
+
+/** Who does what: as the call says, or the one that started the task that it names. */
+const aboutTask = ({ arguments: args, task }) => (args.agent ? args : (task ?? args));
 
 /** What the working line says while a call runs. */
 export function activity(call) {
@@ -45,7 +49,7 @@ export function activity(call) {
   const kind = kindOf(call);
   if (kind === "command") return t`Running ${clipped(visible(args.command ?? "").split("\n")[0], 60)}`;
   if (kind === "edit") return t`Writing ${clipped(visible(args.path ?? ""), 60)}`;
-  if (kind === "agent") return t`Sub-agent ${visible(args.agent ?? "")} is working`;
+  if (kind === "agent") return t`Sub-agent ${visible(aboutTask(call).agent ?? "")} is working`;
   if (kind === "plan") return t`Planning`;
   if (kind === "quiet") return doing(call).join(" ").replace("Read ", "Reading ").replace("Searched", "Searching");
   return t`Running ${visible(tool_name)}`;
@@ -61,13 +65,17 @@ export function headWords(call) {
   if (kind === "command") return [name, h("span", { class: "dollar", "aria-hidden": "true" }, "$"), code(brief(args))];
   if (kind === "edit") return [name, verb(EDITS[tool_name]), code(visible(args.path ?? ""))];
   if (kind === "plan") return [name, verb(t`Proposes a plan`)];
+  if (kind === "question") {
+    return [name, verb(t`Question`), h("span", { class: "brief" }, clipped(visible(args.question ?? ""), 200))];
+  }
   if (kind === "quiet") {
     const [does, what] = doing(call);
     return [name, verb(does), code(what)];
   }
   if (kind === "agent") {
-    const about = h("span", { class: "brief" }, visible(args.description ?? ""));
-    return [name, verb(t`Sub-agent ${visible(args.agent ?? "")}`), about];
+    const { agent, description } = aboutTask(call);
+    const about = h("span", { class: "brief" }, visible(description ?? ""));
+    return [name, verb(t`Sub-agent ${visible(agent ?? "")}`), about];
   }
   return [name, code(brief(args))];
 }
@@ -76,21 +84,34 @@ export function headWords(call) {
 export function showResult(call, result, parts) {
   const data = result.data ?? {};
   const kind = kindOf(call);
-  if (typeof data.diff === "string" && isDiff(data.diff)) changed(data.diff, parts);
+  if (typeof data.diff === "string" && isDiff(data.diff)) changed(data, parts);
   else if (kind === "command") ran(call, data, result, parts);
   else if (kind === "agent" && typeof data.result === "string") {
     parts.live.replaceChildren(markdown(data.result, clipped(visible(data.result), MAX_TEXT)));
+  } else if (kind === "agent" && data.running === true) {
+    parts.live.replaceChildren(); // its steps say how it goes on
+  } else if (kind === "question" && typeof data.answer === "string") {
+    parts.live.replaceChildren(h("p", { class: "answer" }, clipped(visible(data.answer), MAX_TEXT)));
   } else looked(call, data, result, parts);
   parts.live.append(...(result.images ?? []).map(picture));
 }
 
-function changed(text, { toggle, mark, live }) {
+/** The problems that checkers found after a change. */
+function problems({ diagnostics }) {
+  if (!Array.isArray(diagnostics) || !diagnostics.length) return [];
+  const line = ({ path, line, message, checker }) => h("li", {}, visible(`${path}:${line}: ${message} (${checker})`));
+  const title = h("p", {}, t`New problems: ${diagnostics.length}`);
+  return [h("div", { class: "problems" }, title, h("ul", {}, ...diagnostics.map(line)))];
+}
+
+function changed(data, { toggle, mark, live }) {
+  const text = data.diff;
   const { added, removed } = counted(text);
   const word = (text) => h("span", { class: "hidden" }, ` ${text}`);
   const [more, less] = [word(t`lines added`), word(t`lines removed`)];
   mark.replaceChildren(h("ins", {}, `+${added}`, more), " ", h("del", {}, `−${removed}`, less));
   if (text.startsWith("--- /dev/null")) toggle.querySelector(".verb")?.replaceChildren(t`Create`);
-  live.replaceChildren(diff(text, SHOWN_DIFF));
+  live.replaceChildren(diff(text, SHOWN_DIFF), ...problems(data));
 }
 
 /** The last lines of a command, its exit code, and a way to all of it. */

@@ -14,6 +14,7 @@ const WORDS = {
   denied: t`Denied`,
   cancelled: t`Stopped`,
 };
+const QUESTION_WORDS = { waiting: t`Waiting for your answer`, success: t`Answered`, denied: t`Not answered` };
 const ICONS = { proposed: "running", waiting: "waiting", running: "running" };
 const REFUSALS = new Set(["APPROVAL_DENIED", "ACCESS_DENIED", "MODE_DENIED"]);
 
@@ -97,6 +98,19 @@ export class Card extends HTMLElement {
     this.#output.add(piece);
   }
 
+  /** The call is answered, and what it started goes on in the background. */
+  goesOn(result) {
+    showResult(this.#call, result, this.#parts);
+  }
+
+  /** What the call started in the background has ended. */
+  ended(result, at) {
+    if (!this.busy) return;
+    const ms = at && this.#startedAt ? Math.max(0, at - this.#startedAt) * 1000 : undefined;
+    this.#finish(result.status, ms);
+    this.#fold();
+  }
+
   result(result, quiet, at) {
     const cancelled = result.code === "CANCELLED";
     const refused = REFUSALS.has(result.code);
@@ -105,8 +119,8 @@ export class Card extends HTMLElement {
     this.#finish(cancelled ? "cancelled" : refused ? "denied" : result.status, ms);
     if (result.status === "error") this.#explain(result.message, "");
     showResult(this.#call, result, this.#parts);
-    for (const steps of this.#parts.nested.children) steps.open = false; // its answer is what counts now
-    if (!quiet) announce(`${this.#call.tool_name}: ${WORDS[this.dataset.state]}`);
+    this.#fold();
+    if (!quiet) announce(`${this.#call.tool_name}: ${this.#word}`);
   }
 
   denied(denial, quiet) {
@@ -140,9 +154,26 @@ export class Card extends HTMLElement {
     return view;
   }
 
+  /** Show the steps of a sub-agent that goes on for this call: `steps` is what `nest` made for an earlier one. */
+  adopt(steps, open) {
+    this.#parts.nested.append(steps);
+    steps.open = open;
+  }
+
+  /** Close the steps: the answer is what counts now. */
+  #fold() {
+    for (const steps of this.#parts.nested.children) steps.open = false;
+  }
+
+  /** The state in words. A question is neither allowed nor denied. */
+  get #word() {
+    const { state } = this.dataset;
+    return (this.kind === "question" && QUESTION_WORDS[state]) || WORDS[state];
+  }
+
   #become(state) {
     this.dataset.state = state;
-    this.#parts.state.replaceChildren(icon(ICONS[state] ?? state), h("span", { class: "hidden" }, `${WORDS[state]}: `));
+    this.#parts.state.replaceChildren(icon(ICONS[state] ?? state), h("span", { class: "hidden" }, `${this.#word}: `));
     this.dispatchEvent(new CustomEvent("state", { bubbles: true }));
   }
 
@@ -164,7 +195,7 @@ export class Card extends HTMLElement {
 
   #explain(message, next) {
     this.#parts.verdict.replaceChildren(
-      h("p", {}, h("strong", {}, `${WORDS[this.dataset.state]}. `), clipped(visible(message), 2_000)),
+      h("p", {}, h("strong", {}, `${this.#word}. `), clipped(visible(message), 2_000)),
       ...(next ? [h("p", { class: "next" }, visible(next))] : []),
     );
   }

@@ -24,6 +24,8 @@ export class Session extends EventTarget {
   failed = null;
   /** The cards of the turn's calls. */
   calls = new Map();
+  /** The cards that started sub-agents, by the ids of their tasks. */
+  tasks = new Map();
   /** Unanswered approval requests, oldest first. */
   questions = new Map();
   todos = [];
@@ -107,12 +109,17 @@ export class Session extends EventTarget {
     const running = [...this.calls.values()].filter((card) => card.dataset.state === "running").at(-1);
     const state = { since, text: t`Thinking` };
     if (this.#wire.state !== "open") Object.assign(state, { text: t`Reconnecting`, kind: "waiting" });
-    else if (this.questions.size) Object.assign(state, { text: t`Waiting for your approval`, kind: "waiting" });
+    else if (this.questions.size) Object.assign(state, { text: this.#waitsFor, kind: "waiting" });
     else if (this.retry) Object.assign(state, this.retry);
     else if (!this.turn) state.text = t`Sending`;
     else if (running) state.text = running.activity;
     else if (this.writing) state.text = t`Writing`;
     this.view.working(state);
+  }
+
+  get #waitsFor() {
+    const asks = [...this.questions.values()].every((each) => each.question);
+    return asks ? t`Waiting for your answer` : t`Waiting for your approval`;
   }
 
   /** The connection changed. */
@@ -150,7 +157,9 @@ export class Session extends EventTarget {
   /** Show a sub-agent in the card of the call that started it. */
   nest(data) {
     const card = this.calls.get(data.call_id);
-    if (!card || this.#children.has(data.session_id)) return;
+    if (!card) return;
+    const known = this.#children.get(data.session_id);
+    if (known) return card.adopt(known.view.closest("details"), !this.replaying);
     const view = card.nest(data, () => this.#loadChild(child), !this.replaying);
     const child = new Session(this.#wire, data.session_id, view, this);
     this.#children.set(data.session_id, child);

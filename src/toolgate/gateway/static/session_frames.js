@@ -16,6 +16,11 @@ function ended(session) {
   session.tell("turn");
 }
 
+const DOING = {
+  compacting: t`Summarising the earlier part of the conversation`,
+  waiting: t`Waiting for sub-agents in the background`,
+};
+
 /** Handlers by the frame's type: (session, data, frame). */
 export const FRAMES = {
   turn_started(session, _data, frame) {
@@ -56,7 +61,9 @@ export const FRAMES = {
   },
 
   tool_call(session, data, frame) {
-    const card = session.view.call(data);
+    session.retry = null;
+    const earlier = session.tasks.get(data.arguments?.id)?.call;
+    const card = session.view.call({ ...data, task: earlier?.task ?? earlier?.arguments });
     session.calls.set(data.call_id, card);
     for (const question of session.root.questions.values()) {
       if (session.parent && question.agent && question.call_id === data.call_id) card.asked(question);
@@ -73,7 +80,18 @@ export const FRAMES = {
   },
 
   tool_result(session, data, frame) {
-    session.calls.get(data.call_id)?.result(data, session.replaying, frame.at);
+    const card = session.calls.get(data.call_id);
+    if (card?.kind !== "agent") return card?.result(data, session.replaying, frame.at);
+    const { background, id, prompt } = card.call.arguments;
+    const task = data.data?.task_id ?? id;
+    if (background && data.data?.running === true) {
+      session.tasks.set(task, card);
+      return card.goesOn(data);
+    }
+    card.result(data, session.replaying, frame.at);
+    // The call that tells of the end has only the id; one with a prompt that fails has changed nothing.
+    if (data.data?.running !== true && !(data.status === "error" && prompt)) session.tasks.get(task)?.ended(data, frame.at);
+    if (data.data?.task_id && !session.tasks.has(task)) session.tasks.set(task, card);
   },
 
   tool_denied(session, data) {
@@ -86,8 +104,8 @@ export const FRAMES = {
     session.retry = { text, until: Date.now() + seconds * 1000, kind: "waiting" };
   },
 
-  activity(session, { text }) {
-    session.retry = text ? { text: visible(text) } : null;
+  activity(session, { what, text }) {
+    session.retry = text ? { text: DOING[what] ?? visible(text) } : null;
   },
 
   rewound(session, { to_seq }) {

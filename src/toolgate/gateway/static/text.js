@@ -102,7 +102,7 @@ export function time(seconds) {
 export function brief(args) {
   if (typeof args === "string") return clipped(visible(args).replace(/\s+/g, " "), 200);
   if (Array.isArray(args.items)) return t`${args.items.length} items`;
-  const main = args.command ?? args.path ?? args.pattern ?? args.query ?? args.description ?? args.content;
+  const main = args.command ?? args.path ?? args.pattern ?? args.query ?? args.url ?? args.description ?? args.content;
   const pair = ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`;
   const shown = typeof main === "string" ? main : Object.entries(args).map(pair).join(" ");
   return clipped(visible(shown).replace(/\s+/g, " ").trim(), 200);

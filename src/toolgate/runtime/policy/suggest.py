@@ -49,6 +49,8 @@ def _candidates(tool_name: str, arguments: dict[str, Any], plan: Plan | None) ->
     path = arguments.get("path")
     if isinstance(path, str):
         return [Rule(tool=tool_name, args={"path": path}, decision="allow")]
+    if isinstance(arguments.get("url"), str) and plan is not None and len(plan.resources) == 1:
+        return [Rule(tool=tool_name, args={"url": plan.resources[0]}, decision="allow")]
     return [Rule(tool=tool_name, decision="allow")]
 
 
