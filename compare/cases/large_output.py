@@ -46,7 +46,7 @@ class _Watch:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        self.most = max(self.most, *map(_peak, self._arena.processes()), 0)  # on a busy machine no look may be in time
+        self.peak = max(self.peak, *map(_peak, self._arena.processes()), 0)  # on a busy machine no look may be in time
 
 
 def count(arena: Arena) -> Outcome:

@@ -226,3 +226,22 @@ async def test_what_a_sub_agent_does_is_live_output_of_its_call() -> None:
     shown = [(event.call_id, event.text) for event in events if isinstance(event, ToolOutput)]
     assert shown == [("t1", "child: probe\n")]
     await stage.close()
+
+
+async def test_the_log_says_that_the_turn_waits_for_a_background_task() -> None:
+    release = asyncio.Event()
+
+    async def wait(params: Any, context: ToolContext) -> ToolResponse:
+        await release.wait()
+        return ToolResponse.success({}, "released")
+
+    cast = Cast(parent=[[task(background=True)], "I wait.", "Thanks."], child=[[call("blocker")], "found it"])
+    stage = await Stage.set(cast, ProbeTool(name="blocker", behaviour=wait), agents=[child(tools=("blocker",))])
+    saying = asyncio.create_task(stage.say())
+    async for event in stage.sessions.follow(stage.id):
+        if event.kind == "activity":
+            assert event.payload == {"what": "waiting", "text": "Waiting for sub-agents in the background"}
+            break
+    release.set()
+    await saying
+    await stage.close()

@@ -236,6 +236,8 @@ async def test_a_question_is_answered_with_a_number_or_a_text(
     await person.say("Choose.")
     dialog = await person.asked("Which database?")
     await expect(dialog).to_contain_text("The model asks")
+    await expect(dialog.locator(".deadline")).to_contain_text("answer within")
+    await expect(person.page.locator("tg-working")).to_contain_text("Waiting for your answer")
     await person.page.keyboard.press("a")  # nothing to allow
     await person.picture("approval-question")
     await person.page.keyboard.press("2")
@@ -250,7 +252,31 @@ async def test_a_question_is_answered_with_a_number_or_a_text(
     answers = [request.messages[-1]["content"] for request in model.requests[1:]]
     assert answers[:2] == ["The user answered: PostgreSQL", "The user answered: DuckDB, number 2"]
     assert "you choose" in answers[2]
+    cards = person.page.locator("tg-card[data-kind=question]")
+    await expect(cards.nth(0)).to_contain_text("Question")
+    await expect(cards.nth(0).locator(".answer")).to_have_text("PostgreSQL")
+    await expect(cards.nth(2).locator(".verdict")).to_contain_text("Not answered.")
     assert person.problems == []
+
+
+async def test_a_long_option_of_a_question_has_a_row_of_its_own_on_a_phone(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    options = ["Short", "A long option " * 10 + "that takes several lines"]
+    ask = ToolCall(id="q", name="ask_user", arguments=json.dumps({"question": "Which?", "options": options}))
+    person = await arrive(context, gateway_with(ScriptedModel([[ask], "Thanks."])))
+    await person.page.set_viewport_size({"width": 390, "height": 800})
+    await person.say("Choose.")
+    dialog = await person.asked("Which?")
+    boxes = [await dialog.get_by_role("button", name=name[:10]).bounding_box() for name in options]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert (boxes[0]["x"], boxes[0]["width"]) == (boxes[1]["x"], boxes[1]["width"])
+    text = await dialog.get_by_role("button", name=options[1][:10]).evaluate(
+        "button => { const range = document.createRange(); range.selectNodeContents(button.firstChild);"
+        " return range.getBoundingClientRect().top - button.getBoundingClientRect().top }"
+    )
+    assert text >= 4  # the words keep a distance from the border
 
 
 async def test_a_plan_is_edited_and_accepted_into_the_mode_that_the_person_picks(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from playwright.async_api import BrowserContext, expect
 
+from tests.agent.test_subagents import Cast
 from tests.browser.kit import TOKEN, Gateway, Person, arrive, becomes
 from toolgate import ToolCall
 from toolgate.testing import ScriptedModel
@@ -229,4 +230,31 @@ async def test_a_cut_output_is_whole_in_the_viewer(context: BrowserContext, gate
     await expect(whole).to_contain_text("2500")
     assert (await whole.text_content() or "").split() == [str(number) for number in range(1, 5001)]
     await person.picture("cut-output")
+    assert person.problems == []
+
+
+async def test_a_sub_agent_in_the_background_stays_visible_until_it_ends_and_lends_its_name(
+    context: BrowserContext, gateway_with: Callable[..., Gateway]
+) -> None:
+    started = call(1, "task", agent="child", prompt="Work.", description="slow work", background=True)
+    wait = call(2, "Bash", command="echo begun; until [ -e go.txt ]; do sleep 0.05; done")
+    gateway = gateway_with(Cast(parent=[[started], "I wait.", "All done."], child=[[wait], "Slowly done."]))
+    (gateway.root / ".toolgate/agents").mkdir(parents=True)
+    definition = "---\nname: child\ndescription: works.\n---\nI am child."
+    (gateway.root / ".toolgate/agents/child.md").write_text(definition)
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say("Delegate.")
+    card = person.page.locator("tg-card[data-kind=agent]").first
+    await expect(card.locator("tg-card .live")).to_contain_text("begun")
+    await expect(person.page.locator("tg-working").last).to_contain_text("Waiting for sub-agents in the background")
+    await expect(card).to_have_attribute("data-state", "running")
+
+    (gateway.root / "go.txt").touch()
+
+    await expect(card).to_have_attribute("data-state", "success")
+    notice = person.page.locator("tg-card[data-kind=agent]").nth(1)
+    await expect(notice.locator(".head")).to_contain_text("slow work")
+    await expect(notice.locator(".live")).to_have_text("Slowly done.")
+    await person.idle()
     assert person.problems == []

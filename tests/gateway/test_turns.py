@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -9,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.gateway.kit import gateway, is_done, settings_for
+from toolgate import ToolCall
 from toolgate.errors import SessionBusy
 from toolgate.gateway.live_text import LiveTextRelay
 from toolgate.gateway.turns import LocalTurns
@@ -101,3 +103,21 @@ async def test_looking_after_abandoned_turns_makes_no_session_busy(tmp_path: Pat
         looking.cancel()
         await asyncio.wait([looking])
     assert looking.cancelled()
+
+
+async def test_the_output_of_a_sub_agents_command_arrives_while_it_runs(tmp_path: Path) -> None:
+    work = {"agent": "general", "prompt": "go", "description": "d"}
+    task = ToolCall(id="t1", name="task", arguments=json.dumps(work))
+    wait = "echo begun; until [ -e go.txt ]; do sleep 0.05; done"
+    command = ToolCall(id="b1", name="Bash", arguments=json.dumps({"command": wait}))
+    model = ScriptedModel([[task], [command], "Child done.", "Parent done."])
+    async with gateway(settings_for(tmp_path), model) as running, running.client() as client:
+        session = await client.session("coding")
+        await client.data("session.subscribe", session_id=session, details=True)
+        await client.send("chat.send", session_id=session, content="Delegate.")
+        child = (await client.until(lambda frame: frame["type"] == "agent_started"))[-1]["data"]["session_id"]
+        await client.data("session.subscribe", session_id=child, details=True)
+        shown = (await client.until(lambda frame: frame["type"] == "tool_output"))[-1]
+        assert (shown["session_id"], shown["data"]["call_id"], shown["data"]["text"]) == (child, "b1", "begun\n")
+        (tmp_path / "root" / "go.txt").touch()
+        await client.until(lambda frame: is_done(frame) and frame.get("session_id") == session)

@@ -292,6 +292,7 @@ class AgentLoop(AsyncClosing):
         shared = self._shared(lease.session_id, dependencies)
         agents = SubAgents(shared, lease, turn_id, mode, dependencies.registry, approver)
         agents.listener = stream.emit if self._nested_output else None
+        agents.watcher = None if self._nested_output or not self._live_output else stream.emit_of_child
         return assemble(
             dependencies,
             slot.context,

@@ -34,6 +34,8 @@ class TurnStream:
         """Ends the turn properly; set once the turn has started."""
         self.tap: Callable[[AgentEvent], None] | None = None
         """Receives every event at once, in place of the iteration."""
+        self.tap_children: Callable[[str, AgentEvent], None] | None = None
+        """Receives every event of a sub-agent at once, with the id of its session."""
         self._started: asyncio.Future[None] | None = None
 
     def __aiter__(self) -> Self:
@@ -111,6 +113,11 @@ class TurnStream:
                 self._join_late()
                 self._events.append(event)
             self._wake()
+
+    def emit_of_child(self, session_id: str, event: AgentEvent) -> None:
+        """Emit an event of a sub-agent. It is not part of the iteration: the sub-agent has a log of its own."""
+        if self.tap_children is not None:
+            self.tap_children(session_id, event)
 
     def _join_late(self) -> None:
         if self._late:

@@ -69,6 +69,8 @@ class SubAgents:
         self.background = BackgroundTasks()
         self.listener: Callable[[AgentEvent], None] | None = None
         """Gets what sub-agents do, as live output of the calls that they work for."""
+        self.watcher: Callable[[str, AgentEvent], None] | None = None
+        """Gets the events of sub-agents themselves, with the ids of their sessions."""
 
     async def run(self, agent: str, prompt: str, description: str) -> dict[str, Any]:
         """Run one sub-agent to its end; return its answer and what it used."""
@@ -289,6 +291,7 @@ class SubAgents:
         dependencies = shared.dependencies._replace(model=model, registry=view, prompt=prompt)
         shared = shared._replace(dependencies=dependencies)
         children = SubAgents(shared, lease, turn_id, self._mode, view, self._approver, self._depth + 1)
+        children.watcher = self.watcher
         compactor = Compactor(dependencies.limits.of(model))
         return assemble(
             dependencies,
@@ -296,13 +299,25 @@ class SubAgents:
             lease,
             turn_id,
             self._mode,
-            emit=nested(call_id, definition.name, self.listener),
+            emit=self._emit_of(lease.session_id, call_id, definition.name),
             compactor=compactor,
             approver=self._approver,
             agents=children,
-            live_output=self.listener is not None,
+            live_output=self.listener is not None or self.watcher is not None,
             kind=kind,
         )
+
+    def _emit_of(self, session_id: str, call_id: str, agent: str) -> Callable[[AgentEvent], None]:
+        """What the events of a sub-agent are given to."""
+        show, watcher = nested(call_id, agent, self.listener), self.watcher
+        if watcher is None:
+            return show
+
+        def tell(event: AgentEvent) -> None:
+            show(event)
+            watcher(session_id, event)
+
+        return tell
 
 
 async def _to_its_end(turn: RunningTurn) -> TurnResult:

@@ -99,7 +99,8 @@ class LocalTurns:
 
     async def _run(self, session_id: str, stream: TurnStream, begun: asyncio.Future[None]) -> None:
         with self._track(session_id) as position, self._live.running_turn(session_id):
-            stream.tap = _live_events(self._live, session_id, position, self._count)
+            stream.tap = _live_events(self._live, session_id, position, self._live_output, self._count)
+            stream.tap_children = self._live_output
             try:
                 await stream.started()
             except BaseException as error:  # noqa: BLE001 - every error is raised in `submit`
@@ -109,6 +110,12 @@ class LocalTurns:
             begun.set_result(None)
             self._begun.add(session_id)
             await stream.wait()
+
+    def _live_output(self, session_id: str, event: AgentEvent) -> None:
+        """Pass the output of a command on at once."""
+        if type(event) is ToolOutput:
+            text = event.text if is_unicode(event.text) else scrub(event.text)
+            self._live.output(session_id, event.call_id, event.stream, text)
 
     async def cancel(self, session_id: str) -> bool:
         """Cancel the running turn of a session."""
@@ -129,7 +136,11 @@ class LocalTurns:
 
 
 def _live_events(
-    live: LiveTextRelay, session_id: str, position: Callable[[], int], count: Callable[[AgentEvent], None]
+    live: LiveTextRelay,
+    session_id: str,
+    position: Callable[[], int],
+    show_output: Callable[[str, AgentEvent], None],
+    count: Callable[[AgentEvent], None],
 ) -> Callable[[AgentEvent], None]:
     """Return a callback that passes text and output on at once; everything else is in the log."""
 
@@ -138,8 +149,7 @@ def _live_events(
             text = event.content if is_unicode(event.content) else scrub(event.content)
             live.text(session_id, position(), text)
         elif type(event) is ToolOutput:
-            text = event.text if is_unicode(event.text) else scrub(event.text)
-            live.output(session_id, event.call_id, event.stream, text)
+            show_output(session_id, event)
         else:
             live.pause(session_id)
             count(event)

@@ -11,6 +11,7 @@ from toolgate.cli.chat import approval_prompt
 from toolgate.cli.chat.approval_prompt import ApprovalPrompt
 from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.typed_ahead import TypedAhead
+from toolgate.cli.visible import without_escapes
 from toolgate.protocol.approval import Question
 
 CALL = ApprovalChoice(id="call", label="this exact call", rule="session: allow exactly edit_file")
@@ -132,3 +133,40 @@ async def test_a_question_without_options_is_answered_with_a_text(monkeypatch: A
     asks = {"tool_name": "ask_user", "summary": "Why?", "detail": "Why?"}
     given, _ = await answered(monkeypatch, "1 day\r", question=Question(text="Why?"), **asks)
     assert given == Approval(allowed=True, text="1 day")
+
+
+def _request(number: int, **about: Any) -> ApprovalRequest:
+    return ApprovalRequest(
+        id=f"q{number}", call_id=f"c{number}", fingerprint="f", tool_name="Bash", summary=f"Run: rm {number}", **about
+    )
+
+
+async def test_an_answer_is_shown_below_its_question_before_the_next_one(monkeypatch: Any) -> None:
+    monkeypatch.setattr(approval_prompt, "_KEY_PAUSE", 0.001)
+    prompt, keys, shown = ApprovalPrompt(Canvas(io.StringIO())), Keys("ad\r"), list[str]()
+    prompt.keyboard = keys  # type: ignore[assignment]
+    prompt.print = shown.extend
+
+    def press_if_open() -> None:
+        if prompt.is_open:
+            asyncio.get_running_loop().call_soon(keys.press)
+
+    prompt.changed = press_if_open
+    for number in (1, 2):
+        prompt.reached(f"q{number}")
+    async with asyncio.timeout(60):
+        await asyncio.gather(prompt.decide(_request(1, detail="rm 1")), prompt.decide(_request(2, detail="rm 2")))
+
+    kinds = [line.split()[0] for line in map(without_escapes, shown) if line.strip()[0] in "?✓⊘"]
+    assert kinds == ["?", "✓", "?", "⊘"]
+    assert prompt.has_told("q1", allowed=True)
+    assert not prompt.has_told("q2", allowed=True)  # an answer that came to nothing is told again
+
+
+async def test_a_question_of_the_model_is_answered_and_not_allowed(monkeypatch: Any) -> None:
+    asked = {"question": Question(text="Which?", options=("a", "b")), "detail": "Which?\n1. a\n2. b"}
+    given = without_escapes((await answered(monkeypatch, "2", **asked))[1])
+    assert (given.split("\n")[0], given.split("\n")[-1]) == ("? The model asks:", "  ✓ answered")
+    declined = without_escapes((await answered(monkeypatch, "d", agent="general", **asked))[1])
+    assert declined.startswith("? Sub-agent general asks:")
+    assert declined.endswith("⊘ not answered: the person at the terminal declined")

@@ -540,3 +540,19 @@ def test_a06_what_was_remembered_covers_nothing_else(remembered: str, tried: str
     policy.remember("Bash", {"command": remembered}, planned(remembered))
     assert decision(remembered, policy) == "allow"
     assert decision(tried, policy) == "ask"
+
+
+@pytest.mark.parametrize("typed", ["https://example.org", "HTTPS://Example.org:443/", "https://example.org/#top"])
+def test_a_rule_that_allows_a_host_is_about_the_address_that_is_sent(typed: str) -> None:
+    rule = '[[rule]]\ntool = "web_fetch"\nargs = { url = "https://example.org/*" }\ndecision = "allow"\n'
+    policy = Policy({"user": parse_policy(rule, "rules")})
+    plan = Plan(summary="Fetch", access="read", resources=("https://example.org/",))
+    verdict = policy.decide("web_fetch", {"url": typed}, plan)
+    assert verdict is not None
+    assert verdict.decision == "allow"
+
+
+def test_without_a_plan_that_names_the_address_a_rule_that_allows_must_fit_it_as_typed() -> None:
+    rule = '[[rule]]\ntool = "post"\nargs = { url = "https://example.org/*" }\ndecision = "allow"\n'
+    policy = Policy({"user": parse_policy(rule, "rules")})
+    assert policy.decide("post", {"url": "https://example.org"}, Plan(summary="Send")) is None

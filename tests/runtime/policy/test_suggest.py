@@ -8,6 +8,9 @@ import pytest
 
 import toolgate
 from toolgate.protocol.jsontext import encode
+from toolgate.protocol.plan import Plan
+from toolgate.runtime.policy.decide import Policy
+from toolgate.runtime.policy.suggest import allowing_rules
 from toolgate.settings import Settings
 
 
@@ -82,3 +85,11 @@ async def test_an_approver_that_says_no_is_told_nothing_of_rules(tmp_path: Path)
         call = toolgate.ToolCall(id="1", name="write_file", arguments='{"path": "a", "content": "x"}')
         result = await toolset.handle(call)
     assert "[[rule]]" not in result.output
+
+
+def test_the_rule_about_a_page_names_its_address() -> None:
+    plan = Plan(summary="Fetch a page", access="read", resources=("https://example.org/",))
+    told = allowing_rules(Policy({}), "web_fetch", {"url": "HTTPS://example.org"}, plan)
+    assert told is not None
+    expected = {"tool": "web_fetch", "args": {"url": "https://example.org/"}, "decision": "allow"}
+    assert tomllib.loads(told)["rule"] == [expected]

@@ -46,12 +46,18 @@ def fits(name: str, pattern: Any, value: Any, call: CallToMatch, *, every: bool)
     if not texts or (every and len(texts) < len(given)):
         return False
     quantifier = all if every else any
-    if name == "url":  # an address has many spellings: a rule that denies is about all of them
-        texts = [spelling for text in texts for spelling in (text, canonical(text))]
+    if name == "url":
+        texts = [spelling for text in texts for spelling in _addresses(text, call, every=every)]
     if not is_path_name(name):
         return quantifier(_text_glob(pattern).matches(text) for text in texts)
     places = {place for text in texts for place in call.places(text)}  # each text brings all that the plan touches
     return quantifier(_path_glob(pattern).matches(place) for place in places)
+
+
+def _addresses(text: str, call: CallToMatch, *, every: bool) -> tuple[str, ...]:
+    """The spellings of an address that a rule is about. A rule that allows is about what the plan says is sent."""
+    sent = canonical(text)
+    return (sent,) if every and sent in call.resources else (text, sent)
 
 
 def _canonical(value: Any) -> str:
