@@ -1,4 +1,4 @@
-"""Evaluate tasks in fresh copies of a project: python examples/evaluate.py [DIRECTORY].
+"""Evaluate tasks in fresh copies of a project: python examples/evaluate.py [DIRECTORY], else of `examples/shop`.
 
 `toolgate eval DIR` does the same with tasks as TOML files, a table and reports.
 """
@@ -28,4 +28,4 @@ async def main(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1] if len(sys.argv) > 1 else ".")))
+    asyncio.run(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "shop"))

@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import codeop
 import inspect
 import os
 import re
@@ -70,6 +71,37 @@ def test_python_examples_run(page: Path) -> None:
                 await outcome
 
     asyncio.run(program())
+
+
+TUTORIALS = [ROOT / "docs/tutorial.md", ROOT / "docs/zh/tutorial.md"]
+
+
+@pytest.mark.parametrize("page", [_named(page) for page in (ROOT / "README.md", *TUTORIALS)])
+def test_examples_can_be_typed_into_python(page: Path) -> None:
+    compiler = codeop.CommandCompiler()
+    compiler.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    for block in _blocks(page, "python"):
+        typed = list[str]()
+        for line in [*block.code.split("\n"), ""]:
+            typed.append(line)
+            if compiler("\n".join(typed), str(page), "single") is not None:  # a statement is complete
+                typed.clear()
+
+
+@pytest.mark.parametrize("page", [_named(page) for page in TUTORIALS])
+def test_the_tutorial_works_from_an_empty_directory(page: Path, tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    _, made, served = _blocks(page, "sh")  # installing is what `make` and tests of the package do
+    typed = "\n\n".join(block.code for block in _blocks(page, "python"))
+    tool = served.code.replace("toolgate serve --coding", "toolgate tools")
+    script = f"set -e\n{made.code}\npython -m asyncio <<'TYPED'\n{typed}\nTYPED\n{tool}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr
+    assert "stock" in done.stdout
 
 
 @pytest.mark.parametrize("page", _pages_with("console"))
