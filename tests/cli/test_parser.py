@@ -52,6 +52,7 @@ def call(parser: Parser) -> Parser:
         (["Bash", "a", "--mode", "coding", "b", "--json"], ["a", "b"], True),
         (["Bash", "--json", "--", "ls", "-la", "--json"], ["ls", "-la", "--json"], True),
         (["Bash", "git", "--", "checkout", "--", "a"], ["git", "checkout", "--", "a"], False),
+        (["--json", "--", "Bash", "a", "--mode"], ["a", "--mode"], True),
     ],
 )
 def test_options_stand_anywhere_before_two_dashes(

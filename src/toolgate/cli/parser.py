@@ -35,6 +35,10 @@ class Parser(argparse.ArgumentParser):
         self._mixing = True  # argparse's own function comes back here
         try:
             parsed, unknown = super().parse_known_intermixed_args(words[:end], namespace)
+        except UsageError:
+            if end == len(args):
+                raise
+            return super().parse_known_args(args, namespace)  # the name itself may stand behind `--`
         finally:
             self._mixing = False
         setattr(parsed, rest, [*getattr(parsed, rest), *words[end + 1 : -1]])
