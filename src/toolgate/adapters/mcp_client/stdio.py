@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolgate.adapters.line_buffer import LineBuffer, LineTooLong
 from toolgate.adapters.mcp_client.config import ServerConfig
 from toolgate.adapters.mcp_client.limits import MAX_MESSAGE_BYTES, MessageRateLimit, RateLimitedMessages
-from toolgate.adapters.mcp_client.lines import LineBuffer, LineTooLong
 from toolgate.extras import optional_imports
 from toolgate.log import logger
 from toolgate.sandbox.program import UserProgram, program_environment
@@ -37,6 +38,7 @@ _TERMINATE_SECONDS = 2.0
 _WRITE_TIMEOUT = 30.0
 _EXIT_SECONDS = 1.0
 _EXCERPT = 200
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"]{1,64}")')
 
 
 class StdioTransport:
@@ -120,8 +122,6 @@ class StdioTransport:
         if isinstance(line, LineTooLong):
             await self._refuse(line)
             return
-        if not line.strip():
-            return
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
@@ -144,7 +144,8 @@ class StdioTransport:
     async def _refuse(self, line: LineTooLong) -> None:
         """Answer the call that the line belongs to with an error; every open call if it is unknown which."""
         logger("mcp").warning("mcp_message_too_large", server=self._config.name, bytes=line.size)
-        meant = (line.ids & self._asked) or set(self._asked)
+        ids = {found.strip(b'"').decode("ascii", "replace") for found in _ID.findall(line.start + b"\n" + line.end)}
+        meant = (ids & self._asked) or set(self._asked)
         for identifier in meant:
             self._asked.discard(identifier)
             error = ErrorData(code=TOO_LARGE, message=f"the response has {line.size} bytes")

@@ -10,7 +10,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Self
 
-from toolgate.adapters.mcp_server.line_buffer import LineBuffer, LineTooLong
+from toolgate.adapters.line_buffer import LineBuffer, LineTooLong
+
+MAX_LINE_BYTES = 16 << 20
+"""Bytes of one message. The arguments of a call are also limited to 1 MiB."""
 
 GRACE = 5.0
 """Seconds that calls have to finish after the client closed stdin but still reads: `printf … | toolgate mcp`."""
@@ -100,7 +103,7 @@ class LineReader:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._buffer = LineBuffer()
+        self._buffer = LineBuffer(MAX_LINE_BYTES)
         self._lines: deque[bytes | LineTooLong] = deque()
         self._arrived = asyncio.Event()
         self._listens = False
@@ -160,7 +163,7 @@ class LineReader:
             data = os.read(self._fd, _CHUNK)
         except OSError:
             data = b""
-        self._lines.extend(self._buffer.feed(data) if data else self._buffer.end())
+        self._lines.extend(self._buffer.feed(data) if data else self._buffer.finish())
         if self._lines:
             self._arrived.set()
         if not data:

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from toolgate.adapters.line_buffer import LineTooLong
 from toolgate.adapters.mcp_server.clients import HANDSHAKE_VERSIONS, Clients
 from toolgate.adapters.mcp_server.descriptors import LineReader, LineWriter
-from toolgate.adapters.mcp_server.line_buffer import LineTooLong, duplicate_key
+from toolgate.adapters.mcp_server.duplicate_keys import duplicate_key
 from toolgate.adapters.mcp_server.server_info import INSTRUCTIONS, NAME, TITLE, version
 from toolgate.protocol.jsontext import encode
 

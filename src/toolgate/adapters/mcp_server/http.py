@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 from toolgate.adapters.mcp_server.calls import DISCONNECTED
 from toolgate.adapters.mcp_server.clients import IDLE_SECONDS, MAX_CLIENTS, Clients
-from toolgate.adapters.mcp_server.line_buffer import duplicate_key
+from toolgate.adapters.mcp_server.duplicate_keys import duplicate_key
 from toolgate.adapters.mcp_server.server import build_server
 
 PATH = "/mcp"

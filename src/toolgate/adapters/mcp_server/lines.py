@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import mcp_types as types
 from pydantic import ValidationError
 
-from toolgate.adapters.mcp_server.line_buffer import LineTooLong, duplicate_key
+from toolgate.adapters.line_buffer import LineTooLong
+from toolgate.adapters.mcp_server.duplicate_keys import duplicate_key
+
+_ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,128}")'
+_HEAD = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID)
+_TAIL = re.compile(rb'"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID + rb"\s*\}\s*$")
+"""Where clients write the id of a message."""
 
 
 def parse_message(line: bytes) -> types.JSONRPCMessage | None:
@@ -27,7 +34,8 @@ def parse_message(line: bytes) -> types.JSONRPCMessage | None:
 def error_response(line: bytes | LineTooLong) -> types.JSONRPCError:
     """Return the error response to an invalid line."""
     if isinstance(line, LineTooLong):
-        return _error(line.id, types.INVALID_REQUEST, line.message)
+        said = f"The message has {line.size} bytes; at most {line.limit} are read. Send less at a time."
+        return _error(_id_of(line), types.INVALID_REQUEST, said)
     try:
         document: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -42,6 +50,12 @@ def error_response(line: bytes | LineTooLong) -> types.JSONRPCError:
     if duplicate is not None:
         return _error(known, types.INVALID_PARAMS, f"Invalid parameters: the key {duplicate[:100]!r} occurs twice.")
     return _error(known, types.INVALID_REQUEST, f"Invalid request: {_problem(document)}.")
+
+
+def _id_of(line: LineTooLong) -> str | int | None:
+    found = _HEAD.search(line.start) or _TAIL.search(line.end)
+    known: str | int | None = json.loads(found[1]) if found else None
+    return known
 
 
 def _problem(document: dict[str, Any]) -> str:

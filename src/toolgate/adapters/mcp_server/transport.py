@@ -13,9 +13,9 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
+from toolgate.adapters.line_buffer import LineTooLong
 from toolgate.adapters.mcp_server.descriptors import GRACE, LineReader, LineWriter
 from toolgate.adapters.mcp_server.handshake import ACKNOWLEDGED
-from toolgate.adapters.mcp_server.line_buffer import LineTooLong
 from toolgate.adapters.mcp_server.lines import error_response, parse_message
 
 
