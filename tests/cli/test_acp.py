@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from acp import spawn_agent_process, text_block
@@ -23,8 +24,11 @@ def root(tmp_path: Path) -> Path:
 async def test_the_command_serves_an_editor_and_ends_with_it(root: Path) -> None:
     editor = Editor()
     words = ["-m", "toolgate", "acp", "--coding", "--model", "offline", "--root", str(root)]
-    home = root.parent / "home"
-    async with spawn_agent_process(editor, sys.executable, *words, env=environment(home)) as (agent, process):  # type: ignore[arg-type]
+    more: dict[str, Any] = {
+        "env": environment(root.parent / "home"),
+        "transport_kwargs": {"shutdown_timeout": 60.0},  # after that the package ends the program itself
+    }
+    async with spawn_agent_process(editor, sys.executable, *words, **more) as (agent, process):  # type: ignore[arg-type]
         started = await agent.initialize(protocol_version=1)
         assert started.agent_info is not None
         assert started.agent_info.name == "toolgate"

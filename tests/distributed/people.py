@@ -33,8 +33,9 @@ class Follower:
             await asyncio.sleep(0.2)
 
     async def _watch(self, watching: Client) -> None:
-        """Note what comes, until the gateway ends; what it refuses because its database is away is asked again."""
+        """Note what comes, until the gateway ends; what it refuses because its database is away is sent again."""
         wanted: dict[str, str] = {}
+        answers: dict[str, str] = {}
         for session in self._sessions:
             wanted[await self._subscribe(watching, session)] = session
         taken = 0
@@ -44,23 +45,30 @@ class Follower:
                 if frame["type"] == "error" and frame["id"] in wanted:
                     await asyncio.sleep(0.2)
                     wanted[await self._subscribe(watching, wanted[frame["id"]])] = wanted[frame["id"]]
+                elif frame["type"] == "error" and frame["id"] in answers:
+                    if frame["data"]["code"] != "INVALID_PARAMS":  # else it was answered already
+                        await asyncio.sleep(0.2)
+                        answers[await self._allow(watching, answers[frame["id"]])] = answers[frame["id"]]
                 elif "session_id" in frame:
-                    await self._take(watching, frame)
+                    self._take(frame)
+                    if frame["type"] == "approval_request":
+                        answers[await self._allow(watching, frame["data"]["id"])] = frame["data"]["id"]
             await asyncio.sleep(0.05)
 
     async def _subscribe(self, watching: Client, session: str) -> str:
         after = max(self.seen[session], default=0)
         return await watching.send("session.subscribe", session_id=session, after_seq=after, details=True)
 
-    async def _take(self, watching: Client, frame: dict[str, Any]) -> None:
+    async def _allow(self, watching: Client, approval: str) -> str:
+        return await watching.send("approval.respond", id=approval, allowed=True)
+
+    def _take(self, frame: dict[str, Any]) -> None:
         session, kind = frame["session_id"], frame["type"]
         if kind == "stream_chunk":
             self._text[session] += frame["data"]["content"]
         repeated = kind == "approval_request" and frame.get("seq") in self.seen[session]  # shown again, as it is open
         if "seq" in frame and not repeated:
             self.seen[session].append(frame["seq"])
-        if kind == "approval_request":
-            await watching.send("approval.respond", id=frame["data"]["id"], allowed=True)
 
     def check_text(self, session: str, endings: list[str]) -> None:
         """Every last word was shown, whoever said it and through whichever gateway."""
