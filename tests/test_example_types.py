@@ -1,4 +1,4 @@
-"""The Python examples of README.md and docs/ pass `mypy --strict`, as one program a page."""
+"""The Python examples of README.md and docs/ pass `mypy --strict`, as one program per page."""
 
 import subprocess
 import sys

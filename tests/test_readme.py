@@ -1,4 +1,4 @@
-"""Every example in README.md and docs/ runs: `python` blocks as one program a page, `console` blocks line by line."""
+"""Every example in README.md and docs/ runs: `python` blocks as one program per page, `console` blocks line by line."""
 
 import ast
 import asyncio

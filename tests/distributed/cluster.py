@@ -106,7 +106,7 @@ class Cluster:
         async def over() -> bool:
             try:
                 turn = await self.sessions.turn(turn_id)
-            except StoreError:  # the database is away; some tests are about that
+            except StoreError:  # the database is unavailable; some tests are about that
                 return False
             if turn is not None and turn.status != "running":
                 found.append(turn)

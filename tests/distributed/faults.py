@@ -53,7 +53,7 @@ class Proxy:
             return
         try:
             there_reader, there_writer = await asyncio.open_unix_connection(self._socket)
-        except OSError:  # the server is away
+        except OSError:  # the server is unavailable
             writer.close()
             return
         if self._is_cut():  # it was cut while this connection was being made

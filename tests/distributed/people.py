@@ -33,7 +33,7 @@ class Follower:
             await asyncio.sleep(0.2)
 
     async def _watch(self, watching: Client) -> None:
-        """Note what comes, until the gateway ends; what it refuses because its database is away is sent again."""
+        """Note what comes, until the gateway ends; what it refuses without its database is sent again."""
         wanted: dict[str, str] = {}
         answers: dict[str, str] = {}
         for session in self._sessions:

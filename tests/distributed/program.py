@@ -134,7 +134,7 @@ _FLAKY = {
 
 
 def _fail_once(kind: str) -> None:
-    """Let the database be away when the first record of a kind is written, or something is done for the first time."""
+    """Let the database fail when the first record of a kind is written, or something is done for the first time."""
     import importlib
     import types
 
@@ -146,7 +146,7 @@ def _fail_once(kind: str) -> None:
     def now() -> None:
         if not failed:
             failed.append(kind)
-            raise StoreError("The database is away.")
+            raise StoreError("The database is unavailable.")
 
     if kind in _FLAKY:
         source, name, user = _FLAKY[kind]
@@ -176,7 +176,7 @@ def _fail_once(kind: str) -> None:
 
 
 def _fail_mode_once(now: Callable[[], None]) -> None:
-    """Let the database be away when a session's mode is read for the first time, in whichever way that is done."""
+    """Let the database fail when a session's mode is read for the first time, in whichever way that is done."""
     from toolgate.errors import StoreError
     from toolgate.sessions import SessionManager
 

@@ -1,4 +1,4 @@
-"""Who follows a session hears all of it, though the database was away."""
+"""Who follows a session hears all of it, though the database was unavailable."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from toolgate.settings import SessionSettings
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
 
 
-async def test_who_follows_a_session_hears_all_of_it_though_the_database_was_away(machines: Cluster) -> None:
+async def test_who_follows_a_session_hears_all_of_it_though_the_database_was_unavailable(machines: Cluster) -> None:
     await machines.ready(machines.worker())
     session = await machines.session()
     heard: list[int] = []

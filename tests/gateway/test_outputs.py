@@ -75,7 +75,7 @@ class Failing:
 
     async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
         if not self._begins:
-            raise StoreError("The database is away.")
+            raise StoreError("The database is unavailable.")
         return self._beginning()
 
     async def _beginning(self) -> AsyncIterator[bytes]:
@@ -97,7 +97,7 @@ async def test_what_cannot_be_served_to_its_end_is_an_error_for_the_client(tmp_p
         running.service.blobs = Failing(begins=False)
         away = await web.get(address, headers=BEARER)
 
-    assert (away.status_code, away.json()) == (503, {"error": "The database is away."})
+    assert (away.status_code, away.json()) == (503, {"error": "The database is unavailable."})
 
 
 async def test_a_file_that_becomes_shorter_while_it_is_read_is_said(tmp_path: Path) -> None:

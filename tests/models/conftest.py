@@ -9,7 +9,7 @@ import pytest
 
 
 class Provider:
-    """Plays one answer a request and keeps the requests."""
+    """Plays one answer per request and keeps the requests."""
 
     def __init__(self) -> None:
         self.answers: list[Iterable[bytes | float]] = []

@@ -18,7 +18,7 @@ Step = str | float | dict[str, Any]
 
 
 class ScriptedServer(http.server.ThreadingHTTPServer):
-    """Plays one turn a request, and keeps the requests."""
+    """Plays one turn per request, and keeps the requests."""
 
     daemon_threads = True
 

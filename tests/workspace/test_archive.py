@@ -61,9 +61,9 @@ def test_a_signature_changes_with_every_write(tmp_path: Path) -> None:
 
 def test_a_directory_is_known_as_stored_until_something_is_done_in_it(tmp_path: Path) -> None:
     root = str(_tree(tmp_path / "here"))
-    archive.remember(Stop(), root, "hash")
+    archive.mark_stored(Stop(), root, "hash")
     known = archive.is_unchanged(Stop(), root, "hash"), archive.is_unchanged(Stop(), root, "another")
-    archive.forget(Stop(), root)
+    archive.unmark_stored(Stop(), root)
 
     assert known == (True, False)
     assert not archive.is_unchanged(Stop(), root, "hash")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from toolgate.errors import ToolError
 from toolgate.workspace import Stop, Workspace
 from toolgate.workspace import edit as module
-from toolgate.workspace.edit import Edit, Edited, plan_edit
+from toolgate.workspace.edit import Edit, PlannedEdit, plan_edit
 from toolgate.workspace.journal_entries import Origin
 from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.write import commit
@@ -20,7 +20,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path)
 
 
-def plan(workspace: Workspace, content: bytes, *edits: Edit) -> Edited:
+def plan(workspace: Workspace, content: bytes, *edits: Edit) -> PlannedEdit:
     (workspace.root / "f").write_bytes(content)
     return plan_edit(Stop(), workspace, "f", edits, SeenFiles())
 
@@ -172,7 +172,7 @@ def test_large_files_are_spliced(workspace: Workspace, monkeypatch: pytest.Monke
 def test_several_edits_of_a_very_large_file_are_refused(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_FOR_SEVERAL", 2)
 
-    assert "one edit a call" in error_of(workspace, b"abc", Edit(old="a", new="b"), Edit(old="c", new="d")).next_step
+    assert "one edit per call" in error_of(workspace, b"abc", Edit(old="a", new="b"), Edit(old="c", new="d")).next_step
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

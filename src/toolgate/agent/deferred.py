@@ -44,7 +44,7 @@ class OfferedTools:
         """The schemas of a request, which are shared, and their approximate number of tokens."""
         key, declarations = (*modes, frozenset(loaded)), registry.list_declarations(*modes)
         known = self._known.get(key)
-        if known is None or known[0] != declarations or not registry.steady:
+        if known is None or known[0] != declarations or not registry.is_cacheable:
             schemas = offered_schemas(registry, modes, loaded)
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()

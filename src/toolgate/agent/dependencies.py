@@ -35,7 +35,7 @@ class TurnDependencies(NamedTuple):
     """The project that the sessions belong to: what a person has allowed in another one is ignored."""
 
 
-class Tally:
+class TurnCounters:
     """Calls and tokens of a turn."""
 
     def __init__(self) -> None:

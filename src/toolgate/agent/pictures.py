@@ -40,7 +40,7 @@ def left_out(message: Message) -> Message:
     return with_note(message, f"Left out to save space: {described(images)}; {again} if you need it")
 
 
-class PictureShelf:
+class SessionPictures:
     """The pictures of one session: the latest in memory, all of them in its store."""
 
     def __init__(self, sessions: SessionStore, session_id: str, model: Any) -> None:

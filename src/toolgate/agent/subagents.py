@@ -332,7 +332,8 @@ async def _to_its_end(turn: RunningTurn) -> TurnResult:
 
 def _answer(name: str, turn: RunningTurn, ending: TurnResult) -> dict[str, Any]:
     summary = [
-        {"tool": tool, "calls": count, "errors": turn.tally.errors[tool]} for tool, count in turn.tally.calls.items()
+        {"tool": tool, "calls": count, "errors": turn.counters.errors[tool]}
+        for tool, count in turn.counters.calls.items()
     ]
     if ending.status != "done":
         raise ToolError(

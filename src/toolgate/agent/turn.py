@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from toolgate.agent import permissions
 from toolgate.agent.calls import announced, ended, groups, shortened
 from toolgate.agent.compaction import Compactor
-from toolgate.agent.dependencies import Tally, TurnDependencies
+from toolgate.agent.dependencies import TurnCounters, TurnDependencies
 from toolgate.agent.events import Activity, AgentEvent, ModelRetry, TextChunk, ToolOutput
 from toolgate.agent.recording import TurnRecorder
 from toolgate.agent.reply import Reply, ask
@@ -72,12 +72,12 @@ class RunningTurn:
         """How often the model has found a request of this turn too long."""
         self.text = ""
         """The model's last message."""
-        self.tally = Tally()
+        self.counters = TurnCounters()
         loaded = toolset.context.loaded_tools
         self._loaded: set[str] = set() if loaded is None else loaded
         """The deferred tools whose schemas are offered."""
         self._context = TurnContext(
-            dependencies, lease, turn_id, self._modes, self._loaded, compactor, self._tell, self.tally
+            dependencies, lease, turn_id, self._modes, self._loaded, compactor, self._tell, self.counters
         )
         self.unstored: list[Message | CallRecord] = []
         """What could not be stored: messages, and records of calls."""
@@ -249,8 +249,8 @@ class RunningTurn:
                 raise
             finally:
                 self._asking = None
-                self.tally.input_tokens += reply.input_tokens
-                self.tally.output_tokens += reply.output_tokens
+                self.counters.input_tokens += reply.input_tokens
+                self.counters.output_tokens += reply.output_tokens
 
     def _shrink(self, size: int, error: ModelError) -> bool:
         """Learn from a refusal; False if a shorter request cannot help or was refused as well."""
@@ -367,12 +367,12 @@ class RunningTurn:
         await self._recorder.close(stored)
         for call, result, output in stored:
             self._context.answered({"role": "tool", "content": output, "tool_call_id": call.id}, result.content)
-            self.tally.calls[call.name] += 1
+            self.counters.calls[call.name] += 1
             declared = self._dependencies.registry.declaration(call.name)
             if declared is not None and declared.deferred:  # called without its schema: the next request has it
                 self._loaded.add(call.name)
             self.is_fresh = self.is_fresh and call.name != PLAN_TOOL  # accepting a plan switches the approval mode
-            self.tally.errors[call.name] += result.is_error
+            self.counters.errors[call.name] += result.is_error
             self._emit(ended(call, result))
 
     def show_output(self, stream: Literal["stdout", "stderr"], text: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.compaction import Compactor, tokens_of
 from toolgate.agent.events import Activity, AgentEvent, Compacted
-from toolgate.agent.pictures import PictureShelf
+from toolgate.agent.pictures import SessionPictures
 from toolgate.agent.summaries import opening, said_text, size_of, write_summary
 from toolgate.errors import ModelError, ToolgateError
 from toolgate.log import logger
@@ -17,7 +17,7 @@ from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.sessions import Context, Lease, Usage
 
 if TYPE_CHECKING:
-    from toolgate.agent.dependencies import Tally, TurnDependencies
+    from toolgate.agent.dependencies import TurnCounters, TurnDependencies
     from toolgate.tools.declaration import Declaration
 
 Modes = tuple[ToolMode] | tuple[ToolMode, ApprovalMode]
@@ -42,7 +42,7 @@ class TurnContext:
         loaded: Collection[str],
         compactor: Compactor,
         emit: Callable[[AgentEvent], None],
-        tally: Tally,
+        counters: TurnCounters,
     ) -> None:
         self._dependencies = dependencies
         self._lease = lease
@@ -52,7 +52,7 @@ class TurnContext:
         """The deferred tools that the session has loaded, as they are now."""
         self._compactor = compactor
         self._emit = emit
-        self._tally = tally
+        self._counters = counters
         self._stored = Context()
         self._first = 0
         """The number of messages that a summary takes at the beginning."""
@@ -60,7 +60,7 @@ class TurnContext:
         """Whether the model is asked for summaries; not again in a turn in which it has failed."""
         self._shown: tuple[_Asked, list[dict[str, Any]], str, int] | None = None
         self.history: list[dict[str, Any]] = []
-        self._pictures = PictureShelf(dependencies.sessions, lease.session_id, dependencies.model)
+        self._pictures = SessionPictures(dependencies.sessions, lease.session_id, dependencies.model)
 
     def answered(self, message: dict[str, Any], images: Sequence[ImageContent]) -> None:
         """Add the answer to a call."""
@@ -90,11 +90,11 @@ class TurnContext:
         """The next request, and its approximate number of tokens."""
         tools, prompt, spent = await self._frame()
         compactor = self._compactor
-        self._tally.context_limit = compactor.budget = self._dependencies.limits.of(self._dependencies.model)
+        self._counters.context_limit = compactor.budget = self._dependencies.limits.of(self._dependencies.model)
         if self._summarises and (end := compactor.summary_end(self.history, spent, self._first)):
             await self._try_to_summarise(end, spent)
         kept, size, before = compactor.fit(self.history, spent)
-        self._tally.context_tokens = size
+        self._counters.context_tokens = size
         if size < before:
             said = {"before_tokens": before, "after_tokens": size, "by": "budget", "summary": ""}
             await self._store("compacted", said)
@@ -106,9 +106,9 @@ class TurnContext:
         _, _, spent = await self._frame()
         if sum(message["role"] != "tool" for message in self.history[self._first :]) < 2:
             raise NothingToCompact("There is nothing to summarise yet.")
-        self._tally.context_limit = self._compactor.budget
+        self._counters.context_limit = self._compactor.budget
         await self._summarise(len(self.history), spent)
-        self._tally.context_tokens = spent + size_of(self.history)
+        self._counters.context_tokens = spent + size_of(self.history)
 
     async def _frame(self) -> tuple[list[dict[str, Any]], str, int]:
         """The tools, the prompt, and their tokens. They are built again when the tools or the modes change."""
@@ -138,8 +138,8 @@ class TurnContext:
         covered, rest = self.history[self._first : end], self.history[end:]
         await self.doing(Activity(what="compacting", text=_COMPACTING))
         text, reply = await write_summary(self._dependencies, self._stored.summary, covered, self._compactor.budget)
-        self._tally.input_tokens += reply.input_tokens
-        self._tally.output_tokens += reply.output_tokens
+        self._counters.input_tokens += reply.input_tokens
+        self._counters.output_tokens += reply.output_tokens
         said = tuple(said_text(message) for message in covered if message["role"] == "user")
         stored = Context(summary=text, quoted=(*self._stored.quoted, *said))
         history = [*opening(text, stored.quoted, self._compactor.budget), *rest]

@@ -50,7 +50,7 @@ async def run_turn(turn: RunningTurn) -> TurnResult:
             await turn.tell_end(result.status, result.code)
         if result.status != "done":
             seen.failed(result.code)
-        size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}
+        size = {"context_tokens": turn.counters.context_tokens, "context_limit": turn.counters.context_limit}
         return result._replace(details={**result.details, **size})
 
 
@@ -124,6 +124,6 @@ def last_event(result: TurnResult, turn: RunningTurn, turn_id: str) -> TurnDone 
             return TurnFailed(code=result.code, message=result.message)
         why = {name: details[name] for name in ("cause", "advice", "retryable")}
         return TurnFailed(code=result.code, message=result.message, **why)
-    usage = Usage(input_tokens=turn.tally.input_tokens, output_tokens=turn.tally.output_tokens)
-    size = {"context_tokens": turn.tally.context_tokens, "context_limit": turn.tally.context_limit}
+    usage = Usage(input_tokens=turn.counters.input_tokens, output_tokens=turn.counters.output_tokens)
+    size = {"context_tokens": turn.counters.context_tokens, "context_limit": turn.counters.context_limit}
     return TurnDone(turn_id=turn_id, usage=usage, **size)

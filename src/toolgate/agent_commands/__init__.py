@@ -8,7 +8,7 @@ Start reading: `router.py`.
 from toolgate.agent_commands.apply_patch import APPLY_PATCH
 from toolgate.agent_commands.arguments import AgentCommand
 from toolgate.agent_commands.edit import EDIT
-from toolgate.agent_commands.jobs import JOBS, kept, run_jobs
+from toolgate.agent_commands.jobs import JOBS, parse_keep, run_jobs
 from toolgate.agent_commands.memory import MEMORY
 from toolgate.agent_commands.outcome import Native, Outcome, RoutedCall, SessionCommand, Usage
 from toolgate.agent_commands.read import READ
@@ -29,7 +29,7 @@ __all__ = [
     "RoutedCall",
     "SessionCommand",
     "Usage",
-    "kept",
     "list_tools",
+    "parse_keep",
     "run_jobs",
 ]

@@ -20,8 +20,8 @@ _KEEP = re.compile(
 _MAX_WAIT = 600
 
 
-def kept(rest: str) -> tuple[str, float | None] | None:
-    """The command behind `jobs keep`, and the seconds that it may take before it becomes a job; None: it is not that.
+def parse_keep(rest: str) -> tuple[str, float | None] | None:
+    """The command after `jobs keep`, and the seconds after which it becomes a job; None if it is another command.
 
     As behind `bash`, everything that follows is the command: pipes, lists and redirections are a part of it.
     """

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from toolgate.agent_commands import COMMANDS, Native, Outcome, RoutedCall, SessionCommand, Usage, kept, run_jobs
+from toolgate.agent_commands import COMMANDS, Native, Outcome, RoutedCall, SessionCommand, Usage, parse_keep, run_jobs
 from toolgate.agent_commands.answer import as_typed, to_bash_response
 from toolgate.agent_commands.arguments import AgentCommand, UsageError, sort_words
 from toolgate.agent_commands.bash import SYNOPSIS, help_text
@@ -51,7 +51,7 @@ def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists, d
             if isinstance(inner, Usage):
                 return inner
             command_line = inner
-        elif first is not None and word == "jobs" and (keeping := kept(command_line[first.end() :])) is not None:
+        elif first is not None and word == "jobs" and (keeping := parse_keep(command_line[first.end() :])) is not None:
             return _kept(*keeping, cwd, exists, unwrapped + 1)
         elif word in COMMANDS:
             return _agent_command(COMMANDS[word], command_line, cwd)

@@ -8,7 +8,7 @@ import os
 import re
 
 from toolgate.errors import WorkspaceError
-from toolgate.process.start import Ended, run_briefly
+from toolgate.process.start import FinishedProcess, run_briefly
 from toolgate.workspace.threads import Stop
 
 _GIT = "/usr/bin/git"
@@ -61,7 +61,7 @@ def clone(_stop: Stop, root: str, commit: str, directory: str) -> None:
     _must(_run(directory, "reset", "--quiet", "--hard", commit))
 
 
-def _run(directory: str | None, *words: str) -> Ended:
+def _run(directory: str | None, *words: str) -> FinishedProcess:
     where = () if directory is None else ("-C", directory)
     environment = {
         "PATH": "/usr/bin:/bin",
@@ -78,11 +78,11 @@ def _run(directory: str | None, *words: str) -> Ended:
         raise WorkspaceError(f"git could not be run ({error})") from error
 
 
-def _must(ended: Ended) -> None:
+def _must(ended: FinishedProcess) -> None:
     if ended.exit_code:
         raise WorkspaceError(f"git failed: {_last_line(ended)}")
 
 
-def _last_line(ended: Ended) -> str:
+def _last_line(ended: FinishedProcess) -> str:
     lines = ended.stderr.decode(errors="replace").strip().splitlines()
     return lines[-1][:200] if lines else f"exit code {ended.exit_code}"

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Mapping
 
 from toolgate.process.read_only import memory_file
-from toolgate.process.start import Ended, start_with_protocol
+from toolgate.process.start import FinishedProcess, start_with_protocol
 
 MAX_OUTPUT = 65_536
 _CLOSING = 1.0
@@ -18,7 +18,7 @@ _CLOSING = 1.0
 
 async def run_hook(
     command: str, stdin: bytes, *, timeout: float, directory: str, environment: Mapping[str, str]
-) -> Ended:
+) -> FinishedProcess:
     """Run a command line of the user's shell to its end.
 
     Raises `OSError`, `TimeoutError` if it or a child of it does not end in time, and `ValueError` if it prints too
@@ -49,7 +49,7 @@ async def run_hook(
     finally:
         await _end(transport, hook)
     code = transport.get_returncode()
-    return Ended(-signal.SIGKILL if code is None else code, bytes(hook.stdout), bytes(hook.stderr))
+    return FinishedProcess(-signal.SIGKILL if code is None else code, bytes(hook.stdout), bytes(hook.stderr))
 
 
 async def _end(transport: asyncio.SubprocessTransport, hook: _Hook) -> None:

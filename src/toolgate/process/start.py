@@ -15,7 +15,7 @@ PIPE = subprocess.PIPE
 Process = subprocess.Popen[bytes]
 
 
-class Ended(NamedTuple):
+class FinishedProcess(NamedTuple):
     """A process that has ended."""
 
     exit_code: int
@@ -36,7 +36,7 @@ def run_briefly(
     pass_fds: Sequence[int] = (),
     environment: Mapping[str, str] | None = None,
     directory: str | None = None,
-) -> Ended:
+) -> FinishedProcess:
     """Run a short program to its end. Raises `OSError`, and `TimeoutError` if it does not end in time."""
     try:
         done = subprocess.run(
@@ -51,7 +51,7 @@ def run_briefly(
         )
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"it did not end within {timeout:g} s") from None
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return FinishedProcess(done.returncode, done.stdout, done.stderr)
 
 
 async def start_with_pipes(argv: Sequence[str], **options: Any) -> asyncio.subprocess.Process:

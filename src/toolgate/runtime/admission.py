@@ -31,7 +31,7 @@ class Admission:
         self._breaker = breaker
         self._entries: dict[str, ResolvedTool] = {}
         self._changes = registry.changes
-        self._steady = registry.steady
+        self._is_cacheable = registry.is_cacheable
         self._available: tuple[tuple[object, ...], list[str]] | None = None
         """The names that may be used, and what they depend on."""
 
@@ -77,7 +77,7 @@ class Admission:
             return invocation.refuse("resolve", denials.unknown_tool(invocation.name, self.available()))
         resolved.passed_at = -1
         refusal = self.gates(invocation, resolved)
-        if refusal is None and self._steady and not resolved.rests:
+        if refusal is None and self._is_cacheable and not resolved.rests:
             resolved.passed_at, resolved.passed_in = self._changes.count, self._context.mode
             resolved.passed_as = self._context.state.approval_mode
         return refusal
@@ -137,7 +137,7 @@ class Admission:
             return self._available[1]
         found = [resolved for name in self._registry.names() if (resolved := self.resolve(name)) is not None]
         shown = [resolved.name for resolved in found if self._shows(resolved)]
-        lasts = self._steady and self._breaker.quiet and not any(resolved.rests for resolved in found)
+        lasts = self._is_cacheable and self._breaker.quiet and not any(resolved.rests for resolved in found)
         self._available = (depends_on, shown) if lasts else None
         return shown
 

@@ -1,8 +1,8 @@
 """Whole outputs on disk, in a shape that `read_file` and `grep` can page.
 
-The file is JSON: the envelope's own keys, and before them `output`, one line of the output an element and one element
-a line of the file, so that line N of the output is line N + 2 of the file. Lines longer than `read_file` shows are
-there a second time in `long_lines`, in pieces that it shows whole.
+The file is JSON: the envelope's own keys, and before them the list `output`. Each line of the output is one element of
+the list and one line of the file, so line N of the output is line N + 2 of the file. Lines that are longer than
+`read_file` shows are repeated in `long_lines`, in pieces that it shows whole.
 """
 
 import bisect

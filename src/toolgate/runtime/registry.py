@@ -65,8 +65,8 @@ class ToolRegistry:
     def __init__(self) -> None:
         self._tools: dict[str, Tool[Any]] = {}
         self._declarations: dict[str, Declaration] = {}
-        self._looks: dict[str, str] = {}
-        """What a name looks like → the name that is registered."""
+        self._lookalikes: dict[str, str] = {}
+        """What a name looks like, with similar characters replaced → the name that is registered."""
         self._overrides: dict[str, frozenset[ToolMode]] = {}
         self._listeners: dict[object, Callable[[], object]] = {}
         self._admitted: dict[tuple[ToolMode, ApprovalMode], _Admitted] = {}
@@ -77,7 +77,7 @@ class ToolRegistry:
         """A caller that caches an answer of this registry asks again when the count has changed."""
 
     @property
-    def steady(self) -> bool:
+    def is_cacheable(self) -> bool:
         """Whether its answers stay the same until it changes. A subclass may answer differently every time."""
         return type(self) is ToolRegistry
 
@@ -111,11 +111,11 @@ class ToolRegistry:
         name, looks = declaration.name, looks_of(declaration.name)
         if name in self._tools:
             raise ValueError(f"a tool named {name!r} is already registered: choose another name")
-        if (alike := next((self._looks[look] for look in looks if look in self._looks), None)) is not None:
+        if (alike := next((self._lookalikes[look] for look in looks if look in self._lookalikes), None)) is not None:
             raise ValueError(f"{name!r} looks like {alike!r}, which is already registered: choose another name")
         self._tools[name], self._declarations[name] = tool, declaration
-        self._looks |= dict.fromkeys(looks, name)
-        self._tell()
+        self._lookalikes |= dict.fromkeys(looks, name)
+        self._notify()
         return declaration
 
     def unregister(self, name: str) -> None:
@@ -123,9 +123,9 @@ class ToolRegistry:
         if name not in self._tools:
             raise KeyError(f"no tool named {name!r} is registered")
         del self._tools[name], self._declarations[name]
-        self._looks = {look: known for look, known in self._looks.items() if known != name}
+        self._lookalikes = {look: known for look, known in self._lookalikes.items() if known != name}
         self._overrides.pop(name, None)
-        self._tell()
+        self._notify()
 
     def get(self, name: str) -> Tool[Any] | None:
         """The tool of that exact name, or None."""
@@ -175,7 +175,7 @@ class ToolRegistry:
         if extra := wanted - declaration.allowed_modes:
             raise ValueError(f"an override can only tighten: {name!r} does not declare {', '.join(sorted(extra))}")
         self._overrides[name] = wanted
-        self._tell()
+        self._notify()
 
     def list_tools(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[Tool[Any]]:
         """The tools that the modes allow; those that rest because what they depend on is down are left out."""
@@ -196,7 +196,7 @@ class ToolRegistry:
         require_mode(mode)
         require_approval_mode(approval_mode)
         known = self._admitted.get((mode, approval_mode))
-        if known is None or known.version != self.changes.count or not self.steady:
+        if known is None or known.version != self.changes.count or not self.is_cacheable:
             names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
             found = [(self.get(name), self.declaration(name)) for name in names]
             tools = [(tool, declared) for tool, declared in found if tool is not None and declared is not None]
@@ -222,13 +222,13 @@ class ToolRegistry:
     def _ports(self) -> frozenset[str]:
         """The ports that some tool needs."""
         count, ports = self._needed
-        if count != self.changes.count or not self.steady:
+        if count != self.changes.count or not self.is_cacheable:
             declared = map(self.declaration, self.names())
             ports = frozenset(port for found in declared if found is not None for port in found.needs)
             self._needed = self.changes.count, ports
         return ports
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self.changes.count += 1
         for listener in list(self._listeners.values()):
             listener()
@@ -258,9 +258,9 @@ class RegistryView(ToolRegistry):
         self._visible: frozenset[str] | _Ports = names if isinstance(names, _Ports) else frozenset(names)
 
     @property
-    def steady(self) -> bool:
+    def is_cacheable(self) -> bool:
         """As the parent's."""
-        return type(self) is RegistryView and self._parent.steady
+        return type(self) is RegistryView and self._parent.is_cacheable
 
     def on_change(self, listener: Callable[[], object]) -> Callable[[], None]:
         """The parent's changes: they may be about what this view shows."""

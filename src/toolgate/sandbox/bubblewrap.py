@@ -8,7 +8,7 @@ import stat
 from functools import cache
 
 from toolgate.process.executables import bubblewrap_candidates, find_bash, find_setsid
-from toolgate.process.start import Ended, run_briefly
+from toolgate.process.start import FinishedProcess, run_briefly
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
@@ -155,7 +155,7 @@ def _binds_descriptors(program: str) -> bool:
     return done is not None and b"--ro-bind-fd" in done.stdout
 
 
-def _run(argv: list[str]) -> Ended | None:
+def _run(argv: list[str]) -> FinishedProcess | None:
     """Run one trial; None if the program cannot be started."""
     try:
         return run_trial(lambda timeout: run_briefly(argv, timeout=timeout))

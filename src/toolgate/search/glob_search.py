@@ -3,7 +3,7 @@
 from toolgate.process.streaming import Bounds, StreamEnd
 from toolgate.search import ripgrep
 from toolgate.search.filters import PLAIN_GLOB
-from toolgate.search.python_glob import First, GlobResult, Pattern, descend, find_files, matching_links
+from toolgate.search.python_glob import FirstPaths, GlobResult, Pattern, descend, find_files, matching_links
 from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.walk import VERSION_CONTROL, is_own
 from toolgate.workspace.root import Workspace
@@ -15,7 +15,7 @@ _NEVER_SHOWN = (".toolgate", *(f"{name}{end}" for name in VERSION_CONTROL for en
 class _Paths:
     """Receives paths, each followed by a NUL."""
 
-    def __init__(self, prefix: str, pattern: Pattern, first: First) -> None:
+    def __init__(self, prefix: str, pattern: Pattern, first: FirstPaths) -> None:
         self._prefix = prefix
         self._pattern = pattern
         self._first = first
@@ -62,7 +62,7 @@ def find(
     program = ripgrep.find(setting, workspace.programs_root) if pattern.recursive else None
     with open_at(path) as start:
         if program is not None:
-            first, files = First(limit), GlobResult()
+            first, files = FirstPaths(limit), GlobResult()
             try:
                 for folder in descend(start, pattern, bounds.stop.check):
                     first.add(matching_links(workspace, start, folder, pattern))

@@ -15,9 +15,7 @@ from toolgate.process.streaming import Bounds, StreamEnd
 from toolgate.protocol.codes import ErrorCode
 from toolgate.search import python_workers, ripgrep
 from toolgate.search.filters import Filter
-from toolgate.search.listing import shown_name
-from toolgate.search.matches import Matches
-from toolgate.search.older_encodings import (
+from toolgate.search.legacy_encodings import (
     MAX_BYTES,
     MAX_FILES,
     NOT_UTF8,
@@ -25,6 +23,8 @@ from toolgate.search.older_encodings import (
     decoded_copy,
     has_other_characters,
 )
+from toolgate.search.listing import shown_name
+from toolgate.search.matches import Matches
 from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, Translation, translate
 from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.skipped import SkippedFiles, is_binary
@@ -92,7 +92,7 @@ class GrepOutcome:
     """Directories that were skipped."""
     file: os.stat_result | None = None
     """The file that was searched, if it was a single one."""
-    older_encoding: str = ""
+    legacy_encoding: str = ""
     """What that file probably is, if it is not UTF-8."""
     decoded: dict[str, str] = field(default_factory=dict)
     """Files with matches that are not UTF-8, and the encodings in which they were searched."""
@@ -121,7 +121,7 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
         program = ripgrep.find(job.ripgrep, workspace.programs_root)
         outcome = _Search(job, start, files, Bounds(deadline=job.deadline, stop=stop)).run(program)
         if start.file is not None:
-            outcome.older_encoding = _older_encoding(start.file.fd, job.path)
+            outcome.legacy_encoding = _older_encoding(start.file.fd, job.path)
         return outcome
 
 

@@ -127,7 +127,7 @@ def _common(choices: Sequence[list[str]]) -> tuple[str, ...]:
     return tuple(common)
 
 
-class First:
+class FirstPaths:
     """Keeps the first paths by name, and counts all."""
 
     def __init__(self, limit: int) -> None:
@@ -157,7 +157,7 @@ def find_files(
     check: Callable[[], None],
 ) -> GlobResult:
     """Yield every regular file below the start that matches, and matching links to files, except through `**`."""
-    files, first = GlobResult(), First(limit)
+    files, first = GlobResult(), FirstPaths(limit)
     walk = _walk(start, pattern, check)
     for folder in walk:
         first.add(_matching_files(folder, pattern))

@@ -10,7 +10,7 @@ from toolgate.protocol.content import ImageContent
 from toolgate.protocol.record import CallRecord
 from toolgate.sessions import calls, handoff, pictures, transcript, turns
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import INSERT, TAKE, VERSION, EventWriter, publish, said_as_json
+from toolgate.sessions.event_log import INSERT, TAKE, VERSION, EventWriter, message_json, publish
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import Lease, Message, Usage
 
@@ -95,7 +95,7 @@ def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
         said, state, session, turn = unit.said, states[unit.session_id], unit.session_id, unit.turn_id
         seq, identifier = state.next_seq, identifier + 1
         state.next_seq += 1
-        payload = said_as_json(said.role, said.content)
+        payload = message_json(said.role, said.content)
         place = state.number * SPAN + seq
         events.append((place, session, seq, turn, "message", payload, state.fence, now, identifier))
         messages.append((identifier, session, seq, turn, said.role, said.content, None, None, now, None))

@@ -13,7 +13,7 @@ from toolgate.sessions.schema import SPAN, Dialect
 from toolgate.sessions.types import Lease
 
 VERSION: Final = 1
-"""Of all payloads so far."""
+"""The version of every payload so far."""
 
 ANYONE: Final = object()
 """In place of a lease: the write belongs to no turn, such as a person's answer."""
@@ -144,7 +144,7 @@ def cleaned(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(clean(value) if isinstance(value, str) else value for value in values)
 
 
-def said_as_json(role: str, content: str) -> str:
+def message_json(role: str, content: str) -> str:
     """The payload of a plain message; `role` is one of ours and `content` is clean."""
     return f'{{"role":"{role}","content":{_quoted(content)}}}'
 

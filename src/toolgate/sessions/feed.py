@@ -13,7 +13,7 @@ _MAX_ROWS = 1000
 """Rows that wait for one follower; a follower that is further behind reads the log instead."""
 
 
-class News(asyncio.Event):
+class NewEvents(asyncio.Event):
     """Set when a session may have new events.
 
     Events that were committed in this process come with it as rows. Of all others only the number is known, or not
@@ -58,14 +58,14 @@ class Feed:
     """Wakes the followers of sessions, from any thread."""
 
     def __init__(self) -> None:
-        self._followers: dict[str, list[tuple[asyncio.AbstractEventLoop, News]]] = {}
+        self._followers: dict[str, list[tuple[asyncio.AbstractEventLoop, NewEvents]]] = {}
         self._tracked: dict[str, list[int]] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def follow(self, session_id: str) -> Iterator[News]:
+    def follow(self, session_id: str) -> Iterator[NewEvents]:
         """An event that is set whenever there may be something new."""
-        follower = asyncio.get_running_loop(), News()
+        follower = asyncio.get_running_loop(), NewEvents()
         with self._lock:
             self._followers.setdefault(session_id, []).append(follower)
         try:

@@ -74,7 +74,7 @@ class FileWatch:
                 await self._task
         self._task = None
 
-    def let_go(self) -> None:
+    def stop_watching(self) -> None:
         """Close the connection when no thread uses it any more: one that did would read freed memory."""
         if self._connection is not None:
             self._connection.close()

@@ -12,7 +12,7 @@ from toolgate.workspace.threads import in_thread
 
 if TYPE_CHECKING:
     from toolgate.sessions import Database
-    from toolgate.workspace.archive_base import Base
+    from toolgate.workspace.archive_base import ArchiveBase
 
 _KEPT = 64
 """Sessions of which it is remembered what came from the commit; the directory of another one is made anew."""
@@ -28,7 +28,7 @@ class GitWorkspaces(SnapshotWorkspaces):
 
     def __init__(self, db: Database, root: str, base: str, limit: int) -> None:
         super().__init__(db, root, base, limit)
-        self._bases: dict[str, Base | None] = {}
+        self._bases: dict[str, ArchiveBase | None] = {}
 
     def is_known(self, session_id: str) -> bool:
         """Whether it is known which files came from the commit."""
@@ -46,12 +46,12 @@ class GitWorkspaces(SnapshotWorkspaces):
             if old not in self._held:
                 del self._bases[old]
 
-    async def _made(self, directory: str, found: tuple[str, int] | None, path: str, clone: str) -> Base | None:
+    async def _made(self, directory: str, found: tuple[str, int] | None, path: str, clone: str) -> ArchiveBase | None:
         if found is None:
             commit = await in_thread(git_clone.head, self.root)
             await in_thread(git_clone.clone, self.root, commit, clone)
             names = await in_thread(archive_base.of_commit, clone)
-            await in_thread(archive.place, clone, directory)
+            await in_thread(archive.move_into_place, clone, directory)
             return await in_thread(archive_base.observe, directory, commit, names)
         await self.fetch(*found, path)
         stored = await in_thread(archive.commit_of, path)

@@ -154,7 +154,7 @@ class SessionManager(ManagedSessions):
     async def try_claim(self, session_id: str, ttl: float = LEASE_SECONDS) -> Lease | None:
         """Take the session, unless someone has it."""
         if not 0 < ttl < math.inf:
-            raise ValueError("ttl must be more than 0 seconds, and an end of it must come")
+            raise ValueError("ttl must be a finite number of seconds above 0")
         claiming = asyncio.ensure_future(self._db.write(lambda tx: leases.claim(tx, session_id, ttl)))
         try:
             return await asyncio.shield(claiming)
@@ -167,7 +167,7 @@ class SessionManager(ManagedSessions):
     async def renew(self, lease: Lease, ttl: float = LEASE_SECONDS) -> Lease:
         """Extend the lease."""
         if not 0 < ttl < math.inf:
-            raise ValueError("ttl must be more than 0 seconds, and an end of it must come")
+            raise ValueError("ttl must be a finite number of seconds above 0")
         return await self._db.write(lambda tx: leases.renew(tx, lease, ttl))
 
     async def release(self, lease: Lease) -> bool:

@@ -133,7 +133,7 @@ class SqliteFile:
         self._closed = True
         await self._writer.close()
         await asyncio.get_running_loop().run_in_executor(None, self._readers.shutdown)
-        self._file_watch.let_go()
+        self._file_watch.stop_watching()
         while self._open:
             self._open.pop().close()
 

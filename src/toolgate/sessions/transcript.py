@@ -12,7 +12,7 @@ from toolgate.protocol.calls import ToolCall
 from toolgate.protocol.content import StoredImage
 from toolgate.protocol.unvalidated import trusted
 from toolgate.sessions.driver import Row, Transaction
-from toolgate.sessions.event_log import EventWriter, as_json, clean, said_as_json
+from toolgate.sessions.event_log import EventWriter, as_json, clean, message_json
 from toolgate.sessions.schema import SPAN
 from toolgate.sessions.types import ROLES, Message
 
@@ -123,7 +123,7 @@ def _images_as_json(said: Message) -> str | None:
 
 def _payload(said: Message, calls: list[dict[str, Any]]) -> str:
     if not calls and said.tool_call_id is None and not said.images:
-        return said_as_json(said.role, said.content)
+        return message_json(said.role, said.content)
     payload: dict[str, Any] = {"role": said.role, "content": said.content}
     if calls:
         payload["tool_calls"] = calls

@@ -48,7 +48,7 @@ class SnapshotWorkspaces:
     async def restore(self, lease: Lease) -> str:
         """The directory of a session, as the last call left it."""
         session_id, directory = lease.session_id, os.path.join(self.base, lease.session_id)
-        await in_thread(archive.make_base, self.base)
+        await in_thread(archive.make_parent, self.base)
         while (older := self._held.get(session_id)) is not None:  # a turn that has lost its session is being stopped
             await older.released.wait()
         found = await self._blobs.snapshot(session_id)
@@ -61,7 +61,7 @@ class SnapshotWorkspaces:
                     f"The files of the session {session_id} could not be restored ({error}). Nothing was "
                     f"overwritten. Look at the disk of the worker ({self.base}), then send the message again."
                 ) from error
-        await in_thread(archive.forget, directory)
+        await in_thread(archive.unmark_stored, directory)
         signature = await in_thread(archive.signature, directory)
         self._held[session_id] = _Held(lease=lease, directory=directory, signature=signature)
         return directory
@@ -93,7 +93,7 @@ class SnapshotWorkspaces:
             return
         found = await self._blobs.snapshot(lease.session_id) if ended else None
         if ended and await in_thread(archive.signature, held.directory) == held.signature:
-            await in_thread(archive.remember, held.directory, _NEW if found is None else found[0])
+            await in_thread(archive.mark_stored, held.directory, _NEW if found is None else found[0])
         del self._held[lease.session_id]
         held.released.set()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from toolgate.protocol.plan import Access
 from toolgate.shell.command_run import CommandRun
-from toolgate.shell.hints import CommandEnd, hint
+from toolgate.shell.hints import FinishedCommand, hint
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.locked_files import unreadable_in
 from toolgate.shell.result import CommandResult
@@ -68,7 +68,7 @@ class CommandAnswer:
         layer, loaded = self.starter.layer, self.run.process.loaded
         began = self.memory.for_access(self.access) if loaded is None else loaded
         return hint(
-            CommandEnd(
+            FinishedCommand(
                 command=self.run.command,
                 access=self.access,
                 layer=layer.name,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from toolgate.errors import WorkspaceError
-from toolgate.workspace.archive_base import Base, fill
+from toolgate.workspace.archive_base import ArchiveBase, fill
 from toolgate.workspace.journal import DIRECTORY
 from toolgate.workspace.journal_entries import Key
 from toolgate.workspace.threads import Stop
@@ -58,7 +58,7 @@ def signature(stop: Stop, directory: str) -> str:
     return digest.hexdigest()
 
 
-def pack(stop: Stop, directory: str, path: str, limit: int, base: Base | None = None) -> tuple[str, int]:
+def pack(stop: Stop, directory: str, path: str, limit: int, base: ArchiveBase | None = None) -> tuple[str, int]:
     """Write the files, directories and links of a directory to one file; return its hash and its size.
 
     Of the files that still are those of the `base`, only the names are written. Raises `WorkspaceError` if it would be
@@ -84,13 +84,13 @@ def pack(stop: Stop, directory: str, path: str, limit: int, base: Base | None = 
     return limited.digest.hexdigest(), limited.size
 
 
-def make_base(_stop: Stop, base: str) -> None:
+def make_parent(_stop: Stop, parent: str) -> None:
     """Create the directory that the directories of sessions are in, for this user only."""
     try:
-        os.makedirs(base, mode=0o700, exist_ok=True)
+        os.makedirs(parent, mode=0o700, exist_ok=True)
     except OSError as error:
         raise WorkspaceError(
-            f"The directory {base} cannot be made ({error.strerror}). Set TOOLGATE_DISTRIBUTED_WORKSPACE_DIR to one "
+            f"The directory {parent} cannot be made ({error.strerror}). Set TOOLGATE_DISTRIBUTED_WORKSPACE_DIR to one "
             "that the worker can write to."
         ) from error
 
@@ -101,10 +101,10 @@ def new_file(path: str) -> IO[bytes]:
 
 
 @contextlib.contextmanager
-def temporary(base: str) -> Iterator[str]:
+def temporary(parent: str) -> Iterator[str]:
     """The name of a packed file that is removed after the block."""
-    with tempfile.TemporaryDirectory(dir=base, prefix=".packed-") as place:
-        yield os.path.join(place, "workspace.tar")
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".packed-") as directory:
+        yield os.path.join(directory, "workspace.tar")
 
 
 def pieces(path: str) -> Iterator[bytes]:
@@ -138,7 +138,7 @@ def unpack(_stop: Stop, path: str, directory: str, clone: str | None = None) -> 
             members = archive.getmembers()
             filled = [] if clone is None else fill(fresh, clone, members)
             moved = dict(_moved(fresh, member) for member in members if not member.issym())
-        _renumber(os.path.join(fresh, DIRECTORY, "journal.jsonl"), moved)
+        _update_journal(os.path.join(fresh, DIRECTORY, "journal.jsonl"), moved)
         replace(fresh, directory)
         return filled
     except (OSError, tarfile.TarError, KeyError, ValueError) as error:
@@ -155,19 +155,19 @@ def _moved(directory: str, member: tarfile.TarInfo) -> tuple[Key, Key]:
     return (device, inode, here.st_size, changed), (here.st_dev, here.st_ino, here.st_size, here.st_mtime_ns)
 
 
-def _renumber(path: str, moved: dict[Key, Key]) -> None:
+def _update_journal(path: str, moved: dict[Key, Key]) -> None:
     """Let the journal know the files by their identity here, so that undo still finds them unchanged."""
     try:
         with open(path, "rb") as file:
             lines = file.read().splitlines()
     except FileNotFoundError:
         return
-    documents = [_renumbered(json.loads(line), moved) for line in lines]
+    documents = [_with_new_identities(json.loads(line), moved) for line in lines]
     with open(path, "wb") as file:
         file.writelines(json.dumps(document).encode() + b"\n" for document in documents)
 
 
-def _renumbered(document: dict[str, Any], moved: dict[Key, Key]) -> dict[str, Any]:
+def _with_new_identities(document: dict[str, Any], moved: dict[Key, Key]) -> dict[str, Any]:
     for state in (document.get(name) for name in ("before", "after", "restored")):
         if isinstance(state, dict):
             here = moved.get((state["dev"], state["ino"], state["size"], state["mtime_ns"]))
@@ -184,8 +184,8 @@ def replace(fresh: str, directory: str) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def place(_stop: Stop, fresh: str, directory: str) -> None:
-    """The same for a directory that another program has made."""
+def move_into_place(_stop: Stop, fresh: str, directory: str) -> None:
+    """Replace a directory with one that another program has made."""
     try:
         os.chmod(fresh, 0o700)
         replace(fresh, directory)
@@ -211,13 +211,13 @@ def is_unchanged(_stop: Stop, directory: str, stored: str) -> bool:
         return False
 
 
-def remember(_stop: Stop, directory: str, stored: str) -> None:
+def mark_stored(_stop: Stop, directory: str, stored: str) -> None:
     """Note that the directory has the content of this hash."""
     with open(_marker(directory), "w", encoding="ascii") as file:
         file.write(stored)
 
 
-def forget(_stop: Stop, directory: str) -> None:
-    """The content of the directory may change from now on."""
+def unmark_stored(_stop: Stop, directory: str) -> None:
+    """Forget the hash of the directory, because its content may change from now on."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(_marker(directory))

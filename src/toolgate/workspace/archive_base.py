@@ -19,7 +19,7 @@ Stamp = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class ArchiveBase:
     """A commit, and the files in a directory that are as they came from it."""
 
     commit: str
@@ -44,9 +44,11 @@ def _stamp(name: str, found: os.stat_result) -> Stamp:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 
-def observe(_stop: Stop, directory: str, commit: str, names: Iterable[str]) -> Base:
+def observe(_stop: Stop, directory: str, commit: str, names: Iterable[str]) -> ArchiveBase:
     """The base of a directory in which these files have just come from the commit."""
-    return Base(commit=commit, stamps={name: _stamp(name, os.lstat(os.path.join(directory, name))) for name in names})
+    return ArchiveBase(
+        commit=commit, stamps={name: _stamp(name, os.lstat(os.path.join(directory, name))) for name in names}
+    )
 
 
 def of_commit(_stop: Stop, clone: str) -> list[str]:

@@ -62,7 +62,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
+class PlannedEdit:
     """A planned edit."""
 
     change: Change
@@ -77,7 +77,7 @@ class Edited:
         return "1 replacement" if self.replacements == 1 else f"{self.replacements} replacements"
 
 
-def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> Edited:
+def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> PlannedEdit:
     """Plan all edits. Raises `ToolError` if one cannot be made; then none is."""
     for number, edit in enumerate(edits, 1):
         _check(edit, number, len(edits))
@@ -103,7 +103,7 @@ def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit]
         read = content.data if isinstance(content, LoadedContent) else None
         before, old = planned_state(opened.fd, opened.stat, read)
         change = Change(target=target, before=before, old=old, pieces=pieces)
-        return Edited(change=change, replacements=count, diff=diff, reversible=can_keep(size))
+        return PlannedEdit(change=change, replacements=count, diff=diff, reversible=can_keep(size))
 
 
 def _content(opened: OpenedFile, edits: int) -> Content:
@@ -161,7 +161,7 @@ def _several(
         raise ToolError(
             ErrorCode.INVALID_PARAM,
             f"{quote(path)} has {original.size} bytes; several edits in one call are made up to {MAX_FOR_SEVERAL}.",
-            "Make one edit a call.",
+            "Make one edit per call.",
         )
     data = original.data
     count = 0

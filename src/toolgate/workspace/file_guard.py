@@ -38,7 +38,7 @@ _MAX_FOLDERS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guarded:
+class GuardedFile:
     """A file that is not simply shown."""
 
     path: str
@@ -108,13 +108,13 @@ class FileGuard:
         denied = self._rules().denied
         return [path for path in paths if not _fits(denied, path)] if denied else list(paths)
 
-    def judge(self, path: str) -> Guarded | None:
+    def judge(self, path: str) -> GuardedFile | None:
         """Why a file is not simply shown; None if it may be, or if there is no such file."""
         return self._judge(path, self._names(path))
 
-    def _judge(self, path: str, names: list[str]) -> Guarded | None:
+    def _judge(self, path: str, names: list[str]) -> GuardedFile | None:
         if self.is_denied(path):
-            return Guarded(path=names[-1], denied=True, reason="a rule denies it")
+            return GuardedFile(path=names[-1], denied=True, reason="a rule denies it")
         if (rules := self._rules()).shown and all(_fits(rules.shown, name) for name in names):
             return None
         if (info := self._workspace.stat(path)) is None or not stat.S_ISREG(info.st_mode):
@@ -122,7 +122,7 @@ class FileGuard:
         reason = next(filter(None, map(secret_name, names)), "") or self._content(path)
         if not reason and info.st_nlink > 1:
             reason = self.found().secrets.get(names[-1], "")
-        return Guarded(path=names[-1], denied=False, reason=reason) if reason else None
+        return GuardedFile(path=names[-1], denied=False, reason=reason) if reason else None
 
     def leaves_out(self, path: str, start: bytes) -> bool:
         """Whether a search of a tree leaves out a file (in normal form, no link) that begins with these bytes."""
@@ -149,7 +149,7 @@ class FileGuard:
                 ErrorCode.CONFLICT, f"{quote(path)} was replaced while it was read.", "Make the call again."
             )
 
-    def refusal(self, guarded: Guarded) -> ToolError:
+    def refusal(self, guarded: GuardedFile) -> ToolError:
         """The failure of a call that would show a guarded file without being allowed to."""
         path = quote(guarded.path)
         if guarded.denied:

@@ -21,7 +21,7 @@ def mount_point(path: str) -> str:
     return path
 
 
-def pick_up(fd: int, path: str, mounted_at: str, opener: Opener) -> bool:
+def reopen_if_replaced(fd: int, path: str, mounted_at: str, opener: Opener) -> bool:
     """Make sure that `fd` is the directory at `path`; return whether it had to be opened again.
 
     `mounted_at` is the mount point of its file system. The descriptor keeps its number. Raises `ToolError` if the root

@@ -114,7 +114,7 @@ class Workspace:
 
     def require_present(self) -> None:
         """Raise `ToolError` if the root is gone. Open it again if it has come back at the same path."""
-        if presence.pick_up(self.fd, self._names[0], self._mounted_at, self._open):
+        if presence.reopen_if_replaced(self.fd, self._names[0], self._mounted_at, self._open):
             self.generation += 1
             self.line_indexes = LineIndexes()
             self.swept.clear()

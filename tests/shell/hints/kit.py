@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from toolgate.shell.hints import CommandEnd
+from toolgate.shell.hints import FinishedCommand
 
 
-def ending(**changes: Any) -> CommandEnd:
+def ending(**changes: Any) -> FinishedCommand:
     defaults: dict[str, Any] = {
         "command": "x",
         "access": "read",
@@ -18,4 +18,4 @@ def ending(**changes: Any) -> CommandEnd:
         "stdout": "",
         "stderr": "",
     }
-    return CommandEnd(**{**defaults, **changes})
+    return FinishedCommand(**{**defaults, **changes})

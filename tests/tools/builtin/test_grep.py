@@ -601,7 +601,7 @@ async def test_more_files_of_older_encodings_than_are_decoded_are_counted(
 async def test_a_large_file_of_an_older_encoding_is_counted(
     tmp_path: Path, engine: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("grep_search", "older_encodings"):
+    for module in ("grep_search", "legacy_encodings"):
         monkeypatch.setattr(f"toolgate.search.{module}.MAX_BYTES", 100)
     (tmp_path / "large.txt").write_bytes((RUSSIAN * 9).encode("cp1251"))
     (tmp_path / "small.txt").write_bytes(RUSSIAN.encode("cp1251"))

@@ -80,7 +80,7 @@ class Servers:
         assert grant is not None
         name = exposed_name(connection.config.name, offered.tool)
         new = McpTool(name, offered, grant, connection, self._approvals)
-        new.approved_now = functools.partial(self.sync, connection)
+        new.on_approved = functools.partial(self.sync, connection)
         before = self._registry.get(name)
         if offered.tool in names and isinstance(before, McpTool):
             if before.tool_definition == new.tool_definition:

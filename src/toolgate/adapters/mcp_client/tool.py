@@ -62,7 +62,7 @@ class McpTool(ForeignTool):
         self.grant = grant
         self.connection = connection
         self._approvals = approvals
-        self.approved_now: Callable[[], object] = lambda: None
+        self.on_approved: Callable[[], object] = lambda: None
         """Called when a person approves the definition."""
         super().__init__(_Target(self._definition(name)), grant.modes)
         self.read_only = grant.read_only
@@ -160,7 +160,7 @@ class McpTool(ForeignTool):
 
         offered = self.offered
         await in_thread(lambda _stop: self._approvals.record(self.connection.config, offered))
-        self.approved_now()
+        self.on_approved()
 
     async def _call(self, arguments: dict[str, Any], source: ResultSource) -> ToolResponse:
         from mcp import MCPError

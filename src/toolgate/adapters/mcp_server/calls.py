@@ -33,7 +33,7 @@ DISCONNECTED = "toolgate.disconnected"
 """The key in an HTTP request's scope with a future that is done when the client has disconnected."""
 
 
-_current_approver: ContextVar[Approver | None] = ContextVar("asked", default=None)
+_current_approver: ContextVar[Approver | None] = ContextVar("current_approver", default=None)
 """The approver of the call that this task runs."""
 
 

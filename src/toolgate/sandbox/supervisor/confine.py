@@ -41,7 +41,7 @@ def confine(
     os.set_inheritable(info_fd, False)
     if order["mode"] == "namespaces":
         os._exit(in_namespaces(order, info_fd, parent, program, environment))
-    os._exit(beneath_us(order, info_fd, parent, program, environment))
+    os._exit(without_namespaces(order, info_fd, parent, program, environment))
 
 
 def in_namespaces(
@@ -57,7 +57,7 @@ def in_namespaces(
         signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
         os.write(info_fd, b'{"child-pid": %d}' % first)
-        let_go(but=writing)
+        close_descriptors(but=writing)
         return status_to_code(os.waitpid(first, 0)[1])
     os.close(info_fd)
     os.close(writing)
@@ -68,11 +68,11 @@ def in_namespaces(
     os.setsid()
     build_view(order["mounts"], order["base"])
     for name, value in order["sysctl"].items():
-        limit(name, value)
+        set_sysctl(name, value)
     seal_view(order["mounts"])
     drop_privileges()
     command = start(order, program, environment)
-    let_go()
+    close_descriptors()
     return first_of_namespace(command)
 
 
@@ -92,7 +92,7 @@ def start(order: dict[str, Any], program: list[str], environment: dict[Any, Any]
     return os.posix_spawn(program[0], program, environment, setsid=True, setsigdef=DEFAULT)
 
 
-def limit(name: str, value: str) -> None:
+def set_sysctl(name: str, value: str) -> None:
     """Set a limit of the namespace. Older kernels do not have it, and the report does not claim it."""
     try:
         write_file(f"/proc/sys/{name}", value)
@@ -100,7 +100,7 @@ def limit(name: str, value: str) -> None:
         return
 
 
-def beneath_us(
+def without_namespaces(
     order: dict[str, Any], info_fd: int, parent: int, program: list[str], environment: dict[Any, Any]
 ) -> int:
     """Without namespaces: this process adopts what the command leaves behind, and ends it."""
@@ -116,7 +116,7 @@ def beneath_us(
         if order["mode"] == "landlock":
             drop_privileges()
         run(order, program, environment)
-    let_go()
+    close_descriptors()
     return wait_for(command)
 
 
@@ -156,7 +156,7 @@ def is_closed(fd: int) -> bool:
         os.close(fd)
 
 
-def let_go(but: int = -1) -> None:
-    """Close all descriptors that belong to the command."""
+def close_descriptors(but: int = -1) -> None:
+    """Close all descriptors except `but`: they belong to the command."""
     os.closerange(0, max(but, 0))
     os.closerange(but + 1, 1 << 20)

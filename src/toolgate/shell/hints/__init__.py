@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from toolgate.shell.hints.command_end import CommandEnd
+from toolgate.shell.hints.finished_command import FinishedCommand
 from toolgate.shell.hints.limits import limit_hint
 from toolgate.shell.hints.network import network_hint
 from toolgate.shell.hints.paths import path_hint, repository_hint
 from toolgate.shell.hints.terminal import input_hint, terminal_hint
 
-__all__ = ["CommandEnd", "hint"]
+__all__ = ["FinishedCommand", "hint"]
 
 
-def hint(ending: CommandEnd) -> str:
+def hint(ended: FinishedCommand) -> str:
     """Return a next step for a command that failed; empty if the sandbox was not the cause."""
-    if ending.exit_code == 0:
-        return network_hint(ending) or repository_hint(ending) or input_hint(ending)
-    confined: tuple[Callable[[CommandEnd], str], ...] = () if ending.layer == "off" else (network_hint, path_hint)
+    if ended.exit_code == 0:
+        return network_hint(ended) or repository_hint(ended) or input_hint(ended)
+    confined: tuple[Callable[[FinishedCommand], str], ...] = () if ended.layer == "off" else (network_hint, path_hint)
     for look in (limit_hint, *confined, input_hint, terminal_hint):
-        found = look(ending)
+        found = look(ended)
         if found:
             return found
     return ""

@@ -2,7 +2,7 @@
 
 import re
 
-from toolgate.shell.hints.command_end import CommandEnd
+from toolgate.shell.hints.finished_command import FinishedCommand
 
 _FILE = re.compile(r"File size limit exceeded|[Ff]ile too large|\bEFBIG\b")
 _MEMORY = re.compile(
@@ -18,13 +18,13 @@ _PROCESSES = re.compile(
 _TOO_LARGE = 153  # 128 + SIGXFSZ
 
 
-def limit_hint(ending: CommandEnd) -> str:
+def limit_hint(ended: FinishedCommand) -> str:
     """Return which limit the command reached."""
-    killed = ending.exit_code == _TOO_LARGE and str(_TOO_LARGE) not in ending.command
-    if killed or ending.says(_FILE):
+    killed = ended.exit_code == _TOO_LARGE and str(_TOO_LARGE) not in ended.command
+    if killed or ended.says(_FILE):
         return "The command hit the limit on the size of a file."
-    if ending.out_of_memory or ending.says(_MEMORY):
+    if ended.out_of_memory or ended.says(_MEMORY):
         return "The command hit the limit on memory."
-    if ending.says(_PROCESSES):
+    if ended.says(_PROCESSES):
         return "The command hit the limit on the number of processes."
     return ""

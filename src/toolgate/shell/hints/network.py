@@ -2,7 +2,7 @@
 
 import re
 
-from toolgate.shell.hints.command_end import CommandEnd
+from toolgate.shell.hints.finished_command import FinishedCommand
 
 _MESSAGE = re.compile(
     r"[Nn]etwork (?:is )?unreachable|[Cc]ould not resolve|[Tt]emporary failure in name resolution"
@@ -26,38 +26,38 @@ _WAITING = {
 _HERE = re.compile(r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0)(?:[:/].*)?")
 
 
-def network_hint(ending: CommandEnd) -> str:
+def network_hint(ended: FinishedCommand) -> str:
     """Whether the command needed a network, which only full access has."""
-    if ending.access == "full" or (ending.exit_code == 0 and not _MESSAGE.search(ending.stderr)):
+    if ended.access == "full" or (ended.exit_code == 0 and not _MESSAGE.search(ended.stderr)):
         return ""
-    programs = [words for words in ending.commands if _goes_out(words)]
-    said = ending.says(_MESSAGE) or (None if ending.mounts else ending.says(_DENIED))
-    if said is not None and (ending.exit_code != 0 or programs):
-        return _none(ending)
+    programs = [words for words in ended.commands if _goes_out(words)]
+    said = ended.says(_MESSAGE) or (None if ended.mounts else ended.says(_DENIED))
+    if said is not None and (ended.exit_code != 0 or programs):
+        return _none(ended)
     for words in programs:
-        silent = ending.exit_code in _SILENT.get(words[0], ())
-        if ending.exit_code is not None and not silent:
+        silent = ended.exit_code in _SILENT.get(words[0], ())
+        if ended.exit_code is not None and not silent:
             continue
         if any(_HERE.fullmatch(word) for word in words[1:]):
-            return _elsewhere(ending)
+            return _elsewhere(ended)
         if silent:
-            return _none(ending)
-        return f"'{words[0]}' may have waited for the network. {_none(ending)}"
+            return _none(ended)
+        return f"'{words[0]}' may have waited for the network. {_none(ended)}"
     return ""
 
 
-def _none(ending: CommandEnd) -> str:
-    return f'There is no network with access="{ending.access}"; with access="full" a person is asked and it would work.'
+def _none(ended: FinishedCommand) -> str:
+    return f'There is no network with access="{ended.access}"; with access="full" a person is asked and it would work.'
 
 
-def _elsewhere(ending: CommandEnd) -> str:
+def _elsewhere(ended: FinishedCommand) -> str:
     """Explain which commands reach a server in a background job: those with the same access."""
-    if not ending.jobs:
+    if not ended.jobs:
         return ""
-    if ending.reaches_jobs:
+    if ended.reaches_jobs:
         return "If a job serves there, it may not listen yet: see 'jobs output ID', and try again."
     return (
-        f'With access="{ending.access}" a command reaches servers in jobs that have the same access. Start the server '
+        f'With access="{ended.access}" a command reaches servers in jobs that have the same access. Start the server '
         "with it, or in the same command."
     )
 

@@ -3,7 +3,7 @@
 import posixpath
 import re
 
-from toolgate.shell.hints.command_end import CommandEnd
+from toolgate.shell.hints.finished_command import FinishedCommand
 
 _READ_ONLY = re.compile(r"[Rr]ead-only file system|\bEROFS\b|\[Errno 30\]")
 _BUSY = re.compile(r"[Dd]evice or resource busy|\bEBUSY\b|\[Errno 16\]")
@@ -19,70 +19,70 @@ _SYSTEM = frozenset("usr bin sbin lib lib32 lib64 libx32 etc opt nix gnu snap pr
 _LOCK = re.compile(r"Unable to create '[^']*\.git/[^']*\.lock': Read-only file system")
 
 
-def repository_hint(ending: CommandEnd) -> str:
+def repository_hint(ended: FinishedCommand) -> str:
     """Messages of git about denied paths, although the last program of the command line succeeded."""
-    return path_hint(ending) if ending.access == "write" and ending.mounts and ending.says(_LOCK) else ""
+    return path_hint(ended) if ended.access == "write" and ended.mounts and ended.says(_LOCK) else ""
 
 
-def path_hint(ending: CommandEnd) -> str:
+def path_hint(ended: FinishedCommand) -> str:
     """Return how the sandbox treats the path that the command failed on."""
-    own = ending.command.lower()
-    for line in ending.said.splitlines():
-        kind = _complaint(ending, line)
+    own = ended.command.lower()
+    for line in ended.said.splitlines():
+        kind = _complaint(ended, line)
         if kind is None or kind[1].lower() in own:
             continue
-        places = [(_place(ending, path), path) for path in _PATH.findall(line)] or [("root", "")]
+        places = [(_place(ended, path), path) for path in _PATH.findall(line)] or [("root", "")]
         # the last path is the one written: `cannot copy 'A' to 'B'`
-        found = next((text for place, path in reversed(places) if (text := _text(ending, kind[0], place, path))), "")
+        found = next((text for place, path in reversed(places) if (text := _text(ended, kind[0], place, path))), "")
         if found:
             return found
     return ""
 
 
-def _complaint(ending: CommandEnd, line: str) -> tuple[str, str] | None:
+def _complaint(ended: FinishedCommand, line: str) -> tuple[str, str] | None:
     """Whether a line is about writing or about a missing file, and its message."""
     if match := _READ_ONLY.search(line):
         return "write", match.group()
     if (match := _BUSY.search(line)) and ".git" in line:
         return "write", match.group()
-    if match := (_ABSENT if ending.mounts else _DENIED).search(line):
-        wrote = _WRITES.search(line) or (line.startswith("bash: ") and ">" in ending.command)
-        return "see" if ending.mounts or not wrote else "write", match.group()
+    if match := (_ABSENT if ended.mounts else _DENIED).search(line):
+        wrote = _WRITES.search(line) or (line.startswith("bash: ") and ">" in ended.command)
+        return "see" if ended.mounts or not wrote else "write", match.group()
     return None
 
 
-def _place(ending: CommandEnd, path: str) -> str:
+def _place(ended: FinishedCommand, path: str) -> str:
     if path.startswith("~"):
         return "home"
-    full = posixpath.normpath(posixpath.join(ending.directory, path))
-    if _is_in(full, ending.root):
-        inside = posixpath.relpath(full, ending.root)
+    full = posixpath.normpath(posixpath.join(ended.directory, path))
+    if _is_in(full, ended.root):
+        inside = posixpath.relpath(full, ended.root)
         if inside.partition("/")[0] == ".toolgate":
             return "runtime"
         return "git" if ".git" in inside.split("/") else "root"  # git names its files from the top of the project
     if full.split("/")[1] in _SYSTEM:
         return "system"
-    if _is_in(full, ending.home) or full.startswith(("/root/", "/home/")):
+    if _is_in(full, ended.home) or full.startswith(("/root/", "/home/")):
         return "home"
     if _is_in(full, "/tmp") or _is_in(full, "/var/tmp"):
         # a project below /var/tmp is shown by its real path, which differs in the sandbox
-        return "git" if f"/{posixpath.basename(ending.root)}/.git/" in full else "temporary"
+        return "git" if f"/{posixpath.basename(ended.root)}/.git/" in full else "temporary"
     return "outside"
 
 
-def _text(ending: CommandEnd, kind: str, place: str, path: str) -> str:
+def _text(ended: FinishedCommand, kind: str, place: str, path: str) -> str:
     if place == "runtime":
         return "'.toolgate' belongs to the runtime and is hidden from commands, whatever their access."
     if kind == "see":
         return _unseen(place, path)
-    if place == "git" and ending.access == "write":
+    if place == "git" and ended.access == "write":
         return (
             'The sandbox keeps .git read-only with access="write". Only git commands alone may write it, as in '
             "'git add -A && git commit -m MESSAGE': with nothing else in the command line, every word written out. "
             'Configuration and hooks need access="full", because git runs what they name: a person is asked.'
         )
     if place in ("root", "git"):
-        return _read_only(ending)
+        return _read_only(ended)
     if place == "temporary":
         return ""
     return (
@@ -102,11 +102,11 @@ def _unseen(place: str, path: str) -> str:
     return ""
 
 
-def _read_only(ending: CommandEnd) -> str:
-    if ending.access != "read":
+def _read_only(ended: FinishedCommand) -> str:
+    if ended.access != "read":
         return ""
     with_which = 'it would work with access="write"'
-    if not ending.mounts:
+    if not ended.mounts:
         with_which = 'with access="full" a person is asked and it would work'
     return f'The sandbox keeps the project read-only with access="read"; {with_which}.'
 

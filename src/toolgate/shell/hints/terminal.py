@@ -2,7 +2,7 @@
 
 import re
 
-from toolgate.shell.hints.command_end import CommandEnd
+from toolgate.shell.hints.finished_command import FinishedCommand
 
 _WANTS = frozenset(
     """
@@ -18,21 +18,21 @@ _END_OF_INPUT = re.compile(r"^EOFError: EOF when reading a line$", re.MULTILINE)
 """What Python says of `input()` without input."""
 
 
-def input_hint(ending: CommandEnd) -> str:
+def input_hint(ended: FinishedCommand) -> str:
     """Return that nobody answers the question of a `read -p`, or of a program; empty if it was given input."""
-    if any(sign in ending.command for sign in "<|"):
+    if any(sign in ended.command for sign in "<|"):
         return ""
-    for words in ending.commands:
+    for words in ended.commands:
         if words[0] == "read" and any(word.startswith("-") and "p" in word for word in words[1:]):
             return f"'read' {_NOBODY}"
-    return f"The program {_NOBODY}" if ending.exit_code and ending.says(_END_OF_INPUT) else ""
+    return f"The program {_NOBODY}" if ended.exit_code and ended.says(_END_OF_INPUT) else ""
 
 
-def terminal_hint(ending: CommandEnd) -> str:
+def terminal_hint(ended: FinishedCommand) -> str:
     """Return which program waited. Only for a command that reached its deadline."""
-    if ending.exit_code is not None:
+    if ended.exit_code is not None:
         return ""
-    for words in ending.commands:
+    for words in ended.commands:
         if words[0] in _WANTS:
             return (
                 f"'{words[0]}' wants a terminal, and there is none: use a program or an option that needs no person, "

@@ -22,7 +22,7 @@ from toolgate.workspace import in_thread
 from toolgate.workspace.oserrors import quote
 
 if TYPE_CHECKING:
-    from toolgate.workspace.edit import Edit, Edited
+    from toolgate.workspace.edit import Edit, PlannedEdit
     from toolgate.workspace.write import Written
 
 
@@ -92,7 +92,7 @@ class FileEditTool(Tool[FileEditParams]):
         from toolgate.workspace.write import commit
 
         plan = context.plan or await self.prepare(params, context)
-        planned: Edited = plan.payload
+        planned: PlannedEdit = plan.payload
         written: Written | None = None
         found: dict[str, Any] = {}
         note = ""

@@ -59,7 +59,7 @@ class GrepParams(BaseModel):
 
 
 class GrepTool(Tool[GrepParams]):
-    """Searches the contents of files, one match a line."""
+    """Searches the contents of files, one match per line."""
 
     name = "grep"
     description = load_text(__file__)
@@ -182,9 +182,9 @@ def _text(asked: str, params: GrepParams, outcome: Any) -> str:
         parts.append(
             f"Not UTF-8, and searched as what they probably are ({encodings}): {named(list(outcome.decoded))}."
         )
-    elif outcome.older_encoding:
+    elif outcome.legacy_encoding:
         parts.append(
-            f"The file is not UTF-8 (probably {outcome.older_encoding}): only its ASCII characters are searched, "
+            f"The file is not UTF-8 (probably {outcome.legacy_encoding}): only its ASCII characters are searched, "
             "so a pattern with others, or with '.' in their place, finds nothing; 'read_file' shows its text."
         )
     if outcome.not_decoded:

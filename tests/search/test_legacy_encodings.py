@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolgate.process.executables import find_ripgrep
-from toolgate.search.older_encodings import NOT_UTF8, decoded_copy, has_other_characters
+from toolgate.search.legacy_encodings import NOT_UTF8, decoded_copy, has_other_characters
 
 UTF8 = ["", "plain", "é", "Привет", "中文", "🎉", "a\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff"]
 OTHER = [

@@ -15,7 +15,7 @@ _RUNNERS = re.compile(r"(?:pytest|py\.test|python|node|make|npm|npx|yarn|pnpm|to
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommandEnd:
+class FinishedCommand:
     """A command that ended, or was ended at its deadline."""
 
     command: str
