@@ -231,7 +231,7 @@ async def test_mode_denied_next_action_stage_appropriate(registry: ToolRegistry)
     assert [word for word in ("/mode", "set_mode", "--coding", "switch", "button", "RPC") if word in action] == []
 
 
-async def test_mode_denied_next_action_when_the_stage_is_open(registry: ToolRegistry) -> None:
+async def test_mode_denied_next_action_when_coding_is_enabled(registry: ToolRegistry) -> None:
     settings = Settings.defaults().model_copy(update={"session": SessionSettings(coding_enabled=True)})
     assert (await executed(registry, settings=settings))["next_action"] == "Start a new session in coding mode."
 

@@ -49,7 +49,7 @@ async def test_the_whole_prompt(mode: ToolMode, tmp_path: Path, snapshot: Snapsh
     assert await builder.build("s", mode) == snapshot
 
 
-def test_the_stage_decides_what_is_offered() -> None:
+def test_whether_coding_is_enabled_decides_what_is_offered() -> None:
     closed = PromptBuilder(builtin_registry())._layer_safety(SAFE)
     opened = PromptBuilder(builtin_registry(), Settings.defaults().model_copy(update={"session": OPEN}))
     assert "not enabled here" in closed

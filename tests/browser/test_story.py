@@ -61,7 +61,7 @@ async def test_a_link_works_once_and_a_token_always(context: BrowserContext, gat
     await expect(person.page.locator(".link")).to_have_text("Connected")
 
 
-async def test_a_denial_is_not_an_error_and_the_stage_is_closed(
+async def test_a_denial_is_not_an_error_and_coding_is_not_enabled(
     context: BrowserContext, gateway_with: Callable[..., Gateway]
 ) -> None:
     gateway = gateway_with(coding=False)

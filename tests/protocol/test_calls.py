@@ -103,6 +103,6 @@ def test_an_approval_is_a_plain_yes_or_no() -> None:
         Approval()  # type: ignore[call-arg]  # what is tested
 
 
-def test_modes_and_groups_are_the_seeds() -> None:
+def test_modes_and_groups_are_a_closed_set() -> None:
     assert [mode.value for mode in ToolMode] == ["chat_safe", "coding"]
     assert [group.value for group in ToolGroup] == ["code", "memory", "world"]

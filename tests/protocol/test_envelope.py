@@ -38,7 +38,7 @@ def test_the_codes_are_a_closed_set() -> None:
     assert set(Status) == {"success", "partial", "error"}
 
 
-def test_the_categories_are_the_seeds() -> None:
+def test_the_failure_categories_are_a_closed_set() -> None:
     allowed = {"command_not_found", "invalid_usage", "execution_error", "denied", "timeout", "cancelled"}
     assert set(FAILURE_CATEGORY.values()) <= allowed
 

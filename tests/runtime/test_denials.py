@@ -62,7 +62,7 @@ async def test_m02_a_call_that_the_mode_does_not_allow_is_denied_and_the_turn_go
     assert code_of(await toolset.handle(call("other"))) is None
 
 
-async def test_m02_the_output_is_the_seeds_dict_as_json() -> None:
+async def test_m02_the_output_is_the_denial_as_json() -> None:
     tool = ProbeTool(name="read_file", allowed_modes=CODING)
     result = await toolset_of(tool, mode=ToolMode.chat_safe).handle(call("read_file", id="m02"))
     document = json.loads(result.output)
@@ -196,14 +196,14 @@ async def next_action(tool: ProbeTool, *, coding_enabled: bool, mode: ToolMode =
     return action
 
 
-async def test_while_the_stage_is_closed_nothing_is_offered_that_cannot_be_reached() -> None:
+async def test_while_coding_is_not_enabled_nothing_is_offered_that_cannot_be_reached() -> None:
     action = await next_action(ProbeTool(allowed_modes=CODING), coding_enabled=False)
     assert "not enabled" in action
     for word in ("/mode", "--coding", "toolgate ", "set_mode", "switch", "session.create", "SESSION_", "start a"):
         assert word not in action.lower()
 
 
-async def test_while_the_stage_is_open_a_new_session_is_offered() -> None:
+async def test_while_coding_is_enabled_a_new_session_is_offered() -> None:
     action = await next_action(ProbeTool(allowed_modes=CODING), coding_enabled=True)
     assert "new session in coding mode" in action
 

@@ -73,7 +73,7 @@ async def test_m05_text_that_is_no_text_is_chat_safe(tmp_path: Path, caplog: pyt
     assert [warning.split()[0] for warning in _warnings(caplog)] == ["mode_read_error"]
 
 
-async def test_coding_is_downgraded_while_the_stage_is_closed(db: Database, caplog: pytest.LogCaptureFixture) -> None:
+async def test_coding_is_downgraded_while_it_is_not_enabled(db: Database, caplog: pytest.LogCaptureFixture) -> None:
     session = await SessionManager(db, coding()).create("coding")
 
     mode = await SessionManager(db, SessionSettings()).get_mode(session.id)
@@ -85,7 +85,7 @@ async def test_coding_is_downgraded_while_the_stage_is_closed(db: Database, capl
     ]
 
 
-async def test_coding_is_coding_once_the_stage_is_open(db: Database, caplog: pytest.LogCaptureFixture) -> None:
+async def test_coding_is_coding_once_it_is_enabled(db: Database, caplog: pytest.LogCaptureFixture) -> None:
     manager = SessionManager(db, coding())
     session = await manager.create(ToolMode.coding)
 

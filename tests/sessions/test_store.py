@@ -70,7 +70,7 @@ async def test_a_session_is_named_after_the_first_words_until_it_is_renamed(stor
     assert (named, (await store.get(session.id)).title) == ("fix the build", "Build")
 
 
-async def test_coding_is_refused_while_the_stage_is_closed(store: SessionManager) -> None:
+async def test_coding_is_refused_while_it_is_not_enabled(store: SessionManager) -> None:
     with pytest.raises(ModeNotEnabled, match=r"SESSION_CODING_ENABLED=true.*Settings\.of\(session="):
         await store.create(ToolMode.coding)
 

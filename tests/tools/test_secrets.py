@@ -1,4 +1,4 @@
-"""Secret files ask before a tool or a command shows them; what a rule denies is shown by none (attack matrix K)."""
+"""Secret files ask before a tool or a command shows them; what a rule denies is shown by none."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Which addresses may be reached (attack matrix W)."""
+"""Which addresses may be reached."""
 
 import pytest
 

@@ -387,8 +387,8 @@ class AgentLoop(AsyncClosing):
 
 def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:
     """Default settings, with `coding` enabled if the session store has it enabled."""
-    stage = {"coding_enabled": getattr(sessions, "coding_enabled", False) is True}
-    return settings.model_copy(update={"session": settings.session.model_copy(update=stage)})
+    enabled = {"coding_enabled": getattr(sessions, "coding_enabled", False) is True}
+    return settings.model_copy(update={"session": settings.session.model_copy(update=enabled)})
 
 
 def _check_parts(model: object, registry: object, sessions: object) -> None:

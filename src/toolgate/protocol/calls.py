@@ -45,7 +45,7 @@ class ToolDenied(BaseModel):
     error_code: str = Field(min_length=1)
     message: str = Field(min_length=1)
     next_action: str = Field(min_length=1)
-    """What the person can do about it at this stage; never something that cannot be reached."""
+    """What the person can do about it with the modes that are enabled."""
 
 
 class ToolResult(BaseModel):

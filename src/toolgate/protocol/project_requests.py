@@ -1,6 +1,6 @@
 """Requests about the project: what it is, its files, and what a session has changed in them.
 
-They read and never ask the model. They need the stage `coding`, not a session in that mode: the person looks.
+They read and never ask the model. They need `coding` to be enabled, not a session in that mode: the person looks.
 """
 
 from __future__ import annotations

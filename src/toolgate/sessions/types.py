@@ -28,7 +28,7 @@ class Session(BaseModel):
 
     id: str
     mode: ToolMode
-    """The mode that it has now; what the database says where the stage allows it, else `chat_safe`."""
+    """The mode that it has now: what the database says if that mode is enabled, else `chat_safe`."""
     approval_mode: ApprovalMode = ApprovalMode.ask
     """What its person wants to be asked about."""
     title: str = ""

@@ -24,7 +24,7 @@ _SYSTEM = frozenset(["", "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "r
 
 
 class SessionSettings(Area):
-    """Sessions and the stage that modes are in."""
+    """The modes of sessions."""
 
     model_config = area("SESSION_")
 
