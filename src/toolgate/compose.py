@@ -20,6 +20,7 @@ from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
 from toolgate.protocol.ports import Approver, Recorder, WorkspaceProvider
 from toolgate.runtime.builtin import agent_registry
 from toolgate.runtime.own_tools import add_tools, only_named
+from toolgate.runtime.policy_source import check_users_policy
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
@@ -225,6 +226,7 @@ async def assemble(
     settings = settings.checked() if settings is not None else Settings()
     if model is None:
         settings = settings_with_model(settings)
+    check_users_policy(settings.policy_file)
     async with contextlib.AsyncExitStack() as closing:
         workspace = open_root(settings.workspace.root)
         closing.callback(workspace.close)

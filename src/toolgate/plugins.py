@@ -123,7 +123,8 @@ def _tools(what: str, found: object, advice: str) -> tuple[Tool[Any], ...]:
     items = list(found) if isinstance(found, list | tuple | set | frozenset) else [found]
     for item in items:
         if not isinstance(item, Tool | CallableTool) or isinstance(item, type):
-            raise ConfigError([f"{what}: {item!r:.80} is no tool: decorate a function with @tool, or {advice}"])
+            shown = getattr(item, "__qualname__", None) or f"{item!r:.80}"
+            raise ConfigError([f"{what}: {shown} is no tool: decorate a function with @tool, or {advice}"])
     if not items:
         raise ConfigError([f"{what}: there is no tool in it: {advice}"])
     return tuple(item if isinstance(item, Tool) else ForeignTool(cast("CallableTool", item)) for item in items)

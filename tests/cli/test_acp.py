@@ -1,5 +1,6 @@
 """The command that an editor starts."""
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,3 +40,36 @@ async def test_the_command_serves_an_editor_and_ends_with_it(root: Path) -> None
             await agent.new_session(cwd=str(root.parent))
     assert [call.title for call in editor.calls("tool_call")] == ["read_file a.txt"]
     assert process.returncode == 0
+
+
+def test_without_an_editor_at_the_other_end_it_says_so(root: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "toolgate", "acp"],
+        env=environment(root.parent / "home"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "must be pipes: an editor starts this command" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["acp"], ["serve", "--port", "0"], ["chat", "--print", "hi"], ["mcp"]])
+def test_a_policy_that_is_none_is_told_at_the_start(root: Path, command: list[str]) -> None:
+    policy = root.parent / "policy.toml"
+    policy.write_text('[[rule]]\ntool = "Bash"\ndecision = "maybe"\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "toolgate", *command],
+        env={**environment(root.parent / "home"), "TOOLGATE_POLICY_FILE": str(policy)},
+        cwd=root,
+        input="",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert 'rule 1: \'decision\' is \'maybe\': write "allow", "ask" or "deny"' in done.stderr
+    assert not list((root.parent / "home").rglob("*.db"))

@@ -96,12 +96,23 @@ def test_an_invalid_setting_is_broken(toolgate: Toolgate, monkeypatch: pytest.Mo
     assert (code, check["state"], check["finding"].split(":")[0]) == (1, "broken", name)
 
 
-def test_a_misspelt_setting_is_noticed(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_setting_is_noticed_once(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLGATE_SHEL_SANDBOX", "off")
 
     code, out, _ = toolgate("doctor", "--json")
 
-    assert (code, _checks(out)["settings"]["finding"]) == (0, "TOOLGATE_SHEL_SANDBOX is not a setting")
+    assert (code, out.count("TOOLGATE_SHEL_SANDBOX")) == (1, 1)
+    assert _checks(out)["settings"]["finding"].endswith("Did you mean TOOLGATE_SHELL_SANDBOX?")
+
+
+def test_a_variable_that_only_looks_like_a_setting_is_named(
+    toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLGATE_SERVICE_HOST", "10.0.0.1")
+
+    code, out, _ = toolgate("doctor", "--json")
+
+    assert (code, _checks(out)["settings"]["finding"]) == (0, "TOOLGATE_SERVICE_HOST is not a setting")
 
 
 def test_an_invalid_policy_is_broken(toolgate: Toolgate, project: Path) -> None:

@@ -73,3 +73,10 @@ def test_a_message_goes_to_the_model(toolgate: Toolgate, tasks: Path) -> None:
     (tasks / "ask.toml").write_text('message = "write_file path=c.txt content=x"\n[[check]]\nfile = "c.txt"\n')
     code, shown, err = toolgate("eval", str(tasks), "--only", "ask", "--model", "offline")
     assert (code, shown.splitlines()[1].split()[:2]) == (0, ["ask", "1/1"]), shown + err
+
+
+def test_a_message_without_a_model_is_refused_before_anything_runs(toolgate: Toolgate, tasks: Path) -> None:
+    (tasks / "ask.toml").write_text('message = "Write a file."\n[[check]]\nfile = "c.txt"\n')
+    code, shown, err = toolgate("eval", str(tasks))
+    assert (code, shown, err.count("\n")) == (2, "", 1)
+    assert "task 'ask' has a message and no model is configured: pass --model" in err

@@ -7,12 +7,15 @@ operator's switch for files and commands; no editor can change it.
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
+import stat
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_model, add_tools, own_tools
 from toolgate.language.translate import translate
 
@@ -35,6 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the editor disconnects or a signal arrives."""
+    if not all(map(_is_a_line, (0, 1))):
+        raise UsageError(
+            translate("stdin and stdout must be pipes: an editor starts this command and talks to it through them")
+        )
     try:
         asyncio.run(_serve(args))
     except asyncio.CancelledError:
@@ -42,11 +49,19 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _is_a_line(descriptor: int) -> bool:
+    """Whether an editor can be at the other end: not of a file, nor of /dev/null, which cannot be waited for."""
+    kind = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(descriptor)
+
+
 async def _serve(args: argparse.Namespace) -> None:
     from toolgate.adapters.acp.agent import EditorAgent
     from toolgate.adapters.acp.stdio import serve_stdio
     from toolgate.adapters.private_stdio import private_stdio
+    from toolgate.cli.chat.command import settings_for
     from toolgate.protocol.modes import ToolMode
+    from toolgate.runtime.policy_source import check_users_policy
 
     task = asyncio.current_task()
     assert task is not None
@@ -55,11 +70,11 @@ async def _serve(args: argparse.Namespace) -> None:
         sys.stderr.write("Waiting for an editor on stdin. Editors start this command; Ctrl-D ends it.\n")
     mode = ToolMode.coding if args.coding else ToolMode.chat_safe
     tools = own_tools(args)
+    check_users_policy(settings_for(args).policy_file)  # now, not when the editor opens a project
     limit = args.root.resolve() if args.root is not None else None
 
     @contextlib.asynccontextmanager
     async def open_project(root: Path, approver: "Approver") -> AsyncIterator["Stack"]:
-        from toolgate.cli.chat.command import settings_for
         from toolgate.compose import assemble
         from toolgate.errors import ToolgateError
 

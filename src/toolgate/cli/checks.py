@@ -17,7 +17,7 @@ from toolgate.protocol.choices import LAYERS, PROVIDERS, load
 from toolgate.runtime.policy_source import policy_of
 from toolgate.sandbox import probe
 from toolgate.search import ripgrep
-from toolgate.settings import Settings, explain, variables
+from toolgate.settings import Settings, explain, unknown_variables
 from toolgate.system import is_linux, linux_only
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
@@ -82,12 +82,7 @@ def _system() -> DoctorCheck:
 
 
 def _settings() -> tuple[Settings, list[DoctorCheck]]:
-    unknown = sorted(
-        name
-        for name in os.environ
-        if name.upper().startswith(("TOOLGATE_", "TOOL_OUTPUT_"))
-        and name.upper() not in variables() | {"TOOLGATE_TORTURE"}
-    )
+    unknown = sorted(unknown_variables(name.upper() for name in os.environ))
     odd = [
         DoctorCheck(
             name="settings",
@@ -106,7 +101,8 @@ def _settings() -> tuple[Settings, list[DoctorCheck]]:
     except (ConfigError, ValidationError) as error:
         lines = error.problems if isinstance(error, ConfigError) else explain(error)
         wrong = [DoctorCheck(name="settings", state="broken", finding=line) for line in lines]
-        return Settings.defaults(), [*wrong, *odd]
+        told = {line.split(" ", 1)[0] for line in lines}
+        return Settings.defaults(), [*wrong, *(one for one in odd if one.finding.split(" ", 1)[0] not in told)]
 
 
 def _config(settings: Settings) -> DoctorCheck:

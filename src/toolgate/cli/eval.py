@@ -94,6 +94,15 @@ def _model(
     from toolgate.models import model_from_settings
 
     complete = settings_with_model(settings, name)
+    if name is None and complete.model.provider == "offline":
+        asking = next(task.name for task in tasks if task.message is not None)
+        raise UsageError(
+            translate(
+                "task {name} has a message and no model is configured: pass --model, or set one up with /model in "
+                "toolgate chat",
+                name=repr(asking),
+            )
+        )
     return complete, lambda: model_from_settings(complete.model)
 
 

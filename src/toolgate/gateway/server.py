@@ -21,6 +21,7 @@ from toolgate.gateway.logs import logging_to_stderr
 from toolgate.gateway.protocols import DeadlineProtocol, SocketProtocol
 from toolgate.gateway.tokens import tokens_of
 from toolgate.log import logger
+from toolgate.runtime.policy_source import check_users_policy
 from toolgate.text.redaction import add_secrets, secrets_of
 from toolgate.userfiles import replace_file, users_data
 
@@ -43,6 +44,7 @@ def serve(
 ) -> int:
     """Serve until a signal, with these tools beside the built-in ones; return the exit code."""
     check_address(settings.gateway)
+    check_users_policy(settings.policy_file)
     with contextlib.closing(_listening(settings.gateway)) as listening:
         port = listening.getsockname()[1]
         gateway = settings.gateway.model_copy(update={"port": port})

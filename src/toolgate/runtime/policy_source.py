@@ -71,6 +71,15 @@ def check_policy(context: ToolContext) -> None:
         policy_of(context)
 
 
+def check_users_policy(path: Path | None) -> None:
+    """Raise what is wrong with the user's file, for programs that start long before the first call."""
+    _require_named(path)
+    if path is not None and _may_exist(path):
+        from toolgate.runtime.policy.load import read_user_file
+
+        read_user_file(path)
+
+
 def project_text(workspace: Workspace) -> str | None:
     """The project's policy file, or None if there is none."""
     try:

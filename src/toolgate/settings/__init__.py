@@ -18,7 +18,16 @@ from toolgate.settings.local import (
 )
 from toolgate.settings.optional import DiagnosticsSettings, WebSettings
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings, users_and_tokens
-from toolgate.settings.settings import AREAS, READ, Settings, explain, policy_file_in_force, variable, variables
+from toolgate.settings.settings import (
+    AREAS,
+    READ,
+    Settings,
+    explain,
+    policy_file_in_force,
+    unknown_variables,
+    variable,
+    variables,
+)
 
 __all__ = [
     "AREAS",
@@ -40,6 +49,7 @@ __all__ = [
     "WorkspaceSettings",
     "explain",
     "policy_file_in_force",
+    "unknown_variables",
     "users_and_tokens",
     "variable",
     "variables",

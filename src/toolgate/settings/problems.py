@@ -7,6 +7,10 @@ from collections.abc import Iterable
 
 from pydantic import ValidationError
 
+_PREFIX = "TOOLGATE_"
+_NEAR = 0.78
+"""How much of a name must be the same; the variables that Kubernetes makes have at most 0.75."""
+
 
 def problems_of(error: ValidationError, known: Iterable[str], area: str = "") -> list[str]:
     """Return the sentences; `known` are the names that there are in `area` (empty: among all settings)."""
@@ -18,6 +22,20 @@ def problems_of(error: ValidationError, known: Iterable[str], area: str = "") ->
             sentences.append(f"{place} is not a setting. {_meant(name, names)}")
         else:
             sentences.append(f"{place}: {item['msg'].removeprefix('Value error, ')}")
+    return sentences
+
+
+def misspelt(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return a sentence for every environment variable that is meant to be one of `known`, and is none.
+
+    Others that begin as settings do are left alone: Kubernetes makes such variables for a service named toolgate.
+    """
+    words = {name.removeprefix(_PREFIX): name for name in known}
+    sentences = list[str]()
+    for name in sorted(names):
+        near = difflib.get_close_matches(name.removeprefix(_PREFIX), words, n=1, cutoff=_NEAR)
+        if near:
+            sentences.append(f"{name} is not a setting. Did you mean {words[near[0]]}?")
     return sentences
 
 

@@ -1,7 +1,7 @@
 """All areas together: `Settings`, where it is read from, and what its variables are called."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, cast, get_args
 
@@ -22,7 +22,7 @@ from toolgate.settings.local import (
     WorkspaceSettings,
 )
 from toolgate.settings.optional import DiagnosticsSettings, WebSettings
-from toolgate.settings.problems import problems_of
+from toolgate.settings.problems import misspelt, problems_of
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings
 from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
 
@@ -201,6 +201,8 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
 
         values = configured(file, READ, os.environ)
     present = {name.upper() for name in os.environ}
+    if (unknown := unknown_variables(present)) and (problems := misspelt(unknown, variables())):
+        raise ConfigError(problems)
     read: dict[str, Any] = {
         name: _one(model, values.get(name, {}), present) for name, model in AREAS.items() if name not in given
     }
@@ -220,6 +222,12 @@ def _one(model: type[BaseSettings], values: dict[str, Any], present: set[str]) -
     if not values and not any(variable(model, name) in present for name in model.model_fields):
         return model.model_construct()
     return model(**values)
+
+
+def unknown_variables(names: Iterable[str]) -> set[str]:
+    """The environment variables that are named like settings, and are none."""
+    like = {name for name in names if name.startswith(("TOOLGATE_", "TOOL_OUTPUT_"))}
+    return like - variables() - {"TOOLGATE_TORTURE"} if like else like
 
 
 def variables() -> frozenset[str]:

@@ -179,6 +179,8 @@ function textOf(data, result) {
   if (Array.isArray(data.entries ?? data.paths)) {
     return (data.paths ?? data.entries.map((entry) => entry.path)).join("\n") || result.text;
   }
+  // What a function returned: the text only says that it did.
+  if (Object.keys(data).length === 1 && "result" in data) return outline(data.result);
   return typeof data.content === "string" ? data.content : result.text;
 }
 
