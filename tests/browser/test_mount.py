@@ -30,7 +30,7 @@ async def test_the_page_works_under_a_prefix(context: BrowserContext, tmp_path: 
         assert person.problems == []
 
 
-@tool(modes=["chat_safe"])
+@tool(modes=["chat_safe", "coding"])
 def count(word: str) -> dict[str, int]:
     """Count the letters of a word."""
     return {"letters": len(word)}
