@@ -1,7 +1,5 @@
 """The text of an approval request: made from what will run, with lines that a command cannot imitate."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 

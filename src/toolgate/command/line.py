@@ -1,12 +1,10 @@
 """One simple command, read with the shell's own quoting and without expanding anything."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
 from toolgate.command.syntax import Grammar, Lexeme, Part, Simple, UnparsableError
-from toolgate.command.syntax.redirection import unclosed
+from toolgate.command.syntax.lexing import unclosed
 from toolgate.command.words import UNRESOLVED, Word, heredoc_value
 
 _OPERATOR = re.compile(r"&&|\|\||\|&|[;&|]+|[()]|\n")

@@ -1,7 +1,5 @@
 """What decides the effect of a command besides its words: build files, lists, other input, and what it finds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

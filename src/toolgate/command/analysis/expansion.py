@@ -1,16 +1,15 @@
 """From words as they were typed to words as a command gets them, as far as that is known."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
-from toolgate.command.analysis.scope import Scope, Stdin
+from toolgate.command.analysis.scope import PIPE, Scope
 from toolgate.command.analysis.variables import assign
-from toolgate.command.syntax import Lexeme, Part, Simple
+from toolgate.command.syntax import AndOr, Lexeme, Part, Pipeline, Sequence, Simple
 from toolgate.command.words import UNRESOLVED, Word
 
-_PIPE = Stdin("pipe")
+_PWD = Sequence((AndOr((Pipeline((Simple([Lexeme("pwd")]),)),)),))
+"""The code of `$(pwd)`."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -83,26 +82,18 @@ def is_code(part: Part) -> bool:
 
 def _run(scope: Scope, part: Part) -> str:
     """A substitution: its commands run in a shell of their own."""
-    only_pwd = _only_pwd(part)
+    only_pwd = part.code == _PWD
     if not only_pwd:
         scope.found.unresolved["it uses what another command prints"] = None
     if part.code is None or not scope.descend():
         return UNRESOLVED
     outside = scope.save()
     if part.feeds:
-        scope.stdin = _PIPE
+        scope.stdin = PIPE
     scope.statements(part.code)
     scope.restore(outside)
     scope.depth -= 1
     return _variable(scope, "PWD") if only_pwd else UNRESOLVED
-
-
-def _only_pwd(part: Part) -> bool:
-    statements = part.code.statements if part.code else ()
-    if len(statements) != 1 or len(statements[0].pipelines) != 1 or len(statements[0].pipelines[0].commands) != 1:
-        return False
-    command = statements[0].pipelines[0].commands[0]
-    return isinstance(command, Simple) and command == Simple([Lexeme("pwd")])
 
 
 def _variable(scope: Scope, name: str) -> str:

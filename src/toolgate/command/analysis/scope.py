@@ -50,6 +50,9 @@ class Stdin(NamedTuple):
     """The file, or the text of a heredoc or herestring."""
 
 
+PIPE = Stdin("pipe")
+
+
 class Findings:
     """Everything that has been found, in the order in which it was."""
 

@@ -4,8 +4,6 @@ A terminal can do more than a here-document: keys recall and edit lines, a shell
 programs, and a program that an earlier line has started reads what comes next. Then a person decides.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterator, Sequence

@@ -1,27 +1,15 @@
 """The walk over the syntax tree: every simple command, wherever it stands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 
 from toolgate.command.analysis.expansion import is_code, resolve, resolve_parts
-from toolgate.command.analysis.scope import Scope, Stdin
+from toolgate.command.analysis.scope import PIPE, Scope, Stdin
 from toolgate.command.analysis.variables import assign
-from toolgate.command.syntax import (
-    AndOr,
-    Assign,
-    Compound,
-    Grammar,
-    Pipeline,
-    Redirect,
-    Sequence,
-    Simple,
-    UnparsableError,
-)
+from toolgate.command.syntax import Grammar, UnparsableError
+from toolgate.command.syntax.tree import AndOr, Assign, Compound, Pipeline, Redirect, Sequence, Simple
 from toolgate.command.words import UNRESOLVED, Word, heredoc_value
 
-_PIPE = Stdin("pipe")
 _PIECES = re.compile(r"[;&|(){}\n`]+|\$\(|[<>]\(")
 _QUOTES = re.compile(r"\\\n|['\"\\]")
 _MOST_PIECES = 3000
@@ -73,7 +61,7 @@ def _pipeline(scope: Scope, pipeline: Pipeline) -> None:
     for number, command in enumerate(pipeline.commands):
         outside = scope.save()
         if number:
-            scope.stdin = _PIPE
+            scope.stdin = PIPE
         _command(scope, command)
         scope.restore(outside)
 
@@ -160,7 +148,7 @@ def _opened(scope: Scope, redirect: Redirect) -> Stdin | None:
     if operator == "<<<":
         return Stdin("text", target)
     if redirect.target.raw.startswith(("<(", ">(")):
-        return Stdin("pipe") if operator == "<" else None
+        return PIPE if operator == "<" else None
     if "&" in operator and ("$" in target.text or "`" in target.text):
         scope.found.unclear(f"bash expands '{redirect.target.raw}' behind '{operator}' a second time")
     if operator in _DUPLICATES and (target.text.removesuffix("-").isdigit() or target.text == "-"):

@@ -1,7 +1,5 @@
 """Compound commands: loops, conditions, functions, tests."""
 
-from __future__ import annotations
-
 import re
 
 from toolgate.command.syntax.lexing import UnparsableError, check_literals
@@ -22,7 +20,15 @@ class CompoundReader(RedirectReader):
 
     def separator(self) -> bool:
         """Consume what ends a statement; False if nothing does."""
-        raise NotImplementedError
+        self.blank()
+        text, at = self.text, self.at
+        character = text[at : at + 1]
+        if (character == ";" and not text.startswith((";;", ";&"), at)) or (
+            character == "&" and text[at + 1 : at + 2] != "&"
+        ):
+            self.at += 1
+            return True
+        return character in ("\n", "#", "")
 
     def one_command(self, may_be_empty: bool = False) -> Command:
         """A compound or a simple command."""
@@ -31,8 +37,7 @@ class CompoundReader(RedirectReader):
     def bracket(self) -> Compound:
         """`(…)` or `((…))`."""
         if self.text.startswith("((", self.at):
-            self.at += 2
-            compound = Compound("expression", parts=self.arithmetic("((", "))"))
+            compound = Compound("expression", parts=self.arithmetic("((").parts)
         else:
             self.at += 1
             compound = Compound("subshell", (self.bracketed(),))
@@ -41,48 +46,40 @@ class CompoundReader(RedirectReader):
     def compound(self, word: str) -> Compound:
         """What follows an opening word."""
         if word == "{":
-            body = self.nested(frozenset({"}"}))
-            self.expect("}")
-            return Compound("group", (body,))
+            return Compound("group", (self.block("}"),))
         if word == "[[":
             return self.test()
         if word == "if":
             return self.conditional()
         if word in ("while", "until"):
-            condition = self.nested(frozenset({"do"}))
-            return Compound("branches", (condition, self.do_group()), loops=True)
+            return Compound("branches", (self.block("do"), self.block("done")), loops=True)
         if word == "case":
             return self.case()
         return self.function() if word == "function" else self.loop()
 
     def conditional(self) -> Compound:
         """`if … then … elif … else … fi`."""
-        bodies = [self.nested(frozenset({"then"}))]
-        self.expect("then")
+        bodies = [self.block("then")]
         while True:
             bodies.append(self.nested(frozenset({"elif", "else", "fi"})))
             word = self.expect("fi", "else", "elif")
             if word == "fi":
                 return Compound("branches", tuple(bodies))
             if word == "elif":
-                bodies.append(self.nested(frozenset({"then"})))
-                self.expect("then")
+                bodies.append(self.block("then"))
 
-    def do_group(self) -> Sequence:
-        """`do … done`."""
-        self.expect("do")
-        body = self.nested(frozenset({"done"}))
-        self.expect("done")
+    def block(self, end: str) -> Sequence:
+        """The statements up to the word `end`, which is consumed."""
+        body = self.nested(frozenset({end}))
+        self.expect(end)
         return body
 
     def loop(self) -> Compound:
         """`for` and `select`."""
         self.blank()
         if self.text.startswith("((", self.at):
-            self.at += 2
-            expression = Part("expression", parts=self.arithmetic("((", "))"))
-            self.separator()
-            return Compound("branches", (self.do_group(),), parts=(expression,), loops=True)
+            expression = self.arithmetic("((")
+            return Compound("branches", (self.loop_body(),), parts=(expression,), loops=True)
         name = _NAME.match(self.text, self.at)
         if name is None:
             raise UnparsableError("the variable of a loop is missing")
@@ -93,8 +90,13 @@ class CompoundReader(RedirectReader):
         if match and match.group(1) == "in":
             self.at = match.end()
             words = self.words_until_line_end()
+        return Compound("branches", (self.loop_body(),), tuple(words), variable=name.group(), loops=True)
+
+    def loop_body(self) -> Sequence:
+        """`; do … done`."""
         self.separator()
-        return Compound("branches", (self.do_group(),), tuple(words), variable=name.group(), loops=True)
+        self.expect("do")
+        return self.block("done")
 
     def words_until_line_end(self) -> list[Lexeme]:
         """The words of a loop."""
@@ -114,14 +116,10 @@ class CompoundReader(RedirectReader):
         while self.gap() and not self.is_end(frozenset({"esac"})):
             if self.text.startswith("(", self.at):
                 self.at += 1
-                self.blank()
-            words.append(self.some_word())
-            self.blank()
+            words.append(self.pattern())
             while self.text.startswith("|", self.at):
                 self.at += 1
-                self.blank()
-                words.append(self.some_word())
-                self.blank()
+                words.append(self.pattern())
             if not self.text.startswith(")", self.at):
                 raise UnparsableError("a pattern of 'case' is not closed")
             self.at += 1
@@ -130,6 +128,13 @@ class CompoundReader(RedirectReader):
             self.at = ending.end() if ending else self.at
         self.expect("esac")
         return Compound("branches", tuple(bodies), tuple(words))
+
+    def pattern(self) -> Lexeme:
+        """One pattern of a case, with the blanks around it."""
+        self.blank()
+        pattern = self.some_word()
+        self.blank()
+        return pattern
 
     def function(self) -> Compound:
         """`function name { … }`."""

@@ -1,12 +1,9 @@
 """Statements out of shell code. Strict: what is not surely understood is an error, and so is asked about."""
 
-from __future__ import annotations
-
 import re
 
 from toolgate.command.syntax.compounds import FUNCTION, RESERVED, CompoundReader
 from toolgate.command.syntax.lexing import UnparsableError, check_literals
-from toolgate.command.syntax.redirection import unclosed
 from toolgate.command.syntax.tree import AndOr, Assign, Command, Compound, Lexeme, Pipeline, Sequence, Simple
 
 MAX_COMMANDS = 10_000
@@ -20,7 +17,6 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[A-Za-z0-9_@*+$-]*\])?(\+?
 _SUBSCRIPT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
 _DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _BEHIND_ARRAY = frozenset(["", " ", "\t", "\n", ";", "&", "|", ")", "<", ">"])
-_NO_WORDS: frozenset[str] = frozenset()
 
 
 class Grammar(CompoundReader):
@@ -29,15 +25,6 @@ class Grammar(CompoundReader):
     commands = 0
     most_words: int | None = None
     """How many words a simple command may have; None: any number."""
-
-    def program(self) -> Sequence:
-        """All of the text."""
-        code = self.nested(_NO_WORDS)
-        if self.at < len(self.text):
-            raise self.unexpected()
-        if self.pending:
-            raise unclosed(self.pending[0])
-        return code
 
     def nested(self, ends: frozenset[str]) -> Sequence:
         """The statements up to one of the words `ends`, which is not consumed."""
@@ -49,18 +36,6 @@ class Grammar(CompoundReader):
             statements.append(self.and_or())
             separated = self.separator()
         return Sequence(tuple(statements))
-
-    def separator(self) -> bool:
-        """Consume what ends a statement; False if nothing does."""
-        self.blank()
-        text, at = self.text, self.at
-        character = text[at : at + 1]
-        if (character == ";" and not text.startswith((";;", ";&"), at)) or (
-            character == "&" and text[at + 1 : at + 2] != "&"
-        ):
-            self.at += 1
-            return True
-        return character in ("\n", "#", "")
 
     def and_or(self) -> AndOr:
         """Pipelines with `&&` and `||` between them."""

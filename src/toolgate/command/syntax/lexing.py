@@ -24,13 +24,17 @@ _BLANKS = frozenset(" \t\\")
 _ESCAPED = re.compile(r"\\([$`\\])")
 _ESCAPED_IN_DOUBLE = re.compile(r"\\([$`\\\"])")
 _RUNS = re.compile(r"`|\$\(|[<>]\(")
-
-
+_NO_WORDS: frozenset[str] = frozenset()
 _TWO_CHARACTERS = frozenset({"&&", "||", ";;", "|&", ">>", "<<", ";&", "&>", ">&", "<&", "<>", ">|", "<(", ">("})
 
 
 class UnparsableError(Exception):
     """The code is no bash, or none that can be followed."""
+
+
+def unclosed(heredoc: Heredoc) -> UnparsableError:
+    """The error for a heredoc whose last line is missing."""
+    return UnparsableError(f"the heredoc is not closed by a line '{heredoc.delimiter}'")
 
 
 class WordReader:
@@ -54,8 +58,13 @@ class WordReader:
         return type(self)(text, self.depth + 1)
 
     def program(self) -> Sequence:
-        """All statements."""
-        raise NotImplementedError
+        """All of the text."""
+        code = self.nested(_NO_WORDS)
+        if self.at < len(self.text):
+            raise self.unexpected()
+        if self.pending:
+            raise unclosed(self.pending[0])
+        return code
 
     def deeper(self) -> None:
         """One level down; the caller comes up again by `depth -= 1`."""
@@ -177,12 +186,15 @@ class WordReader:
         if name:
             self.at = name.end()
             parts.append(Part("variable", name.group()))
+        elif text.startswith("((", at + 1):
+            self.at += 1
+            parts.append(self.arithmetic("(("))
         elif following == "(":
-            parts.append(self.expression("((", "))") if text.startswith("((", at + 1) else self.substitution())
+            parts.append(self.substitution())
         elif following == "{":
             parts.append(self.braces(in_double))
         elif following == "[":
-            parts.append(self.expression("$[", "]"))
+            parts.append(self.arithmetic("$["))
         elif following == "'" and not in_double:
             parts.append(self.ansi())
         elif following == '"' and not in_double:
@@ -277,13 +289,10 @@ class WordReader:
         else:
             self.piece(character, parts)
 
-    def expression(self, opening: str, closing: str) -> Part:
-        """`$((…))` or `$[…]`."""
-        self.at += 3 if opening == "((" else 2
-        return Part("expression", parts=self.arithmetic(opening, closing))
-
-    def arithmetic(self, opening: str, closing: str) -> tuple[Part, ...]:
-        """The expression behind `opening`, which is consumed; code in its literals would be run."""
+    def arithmetic(self, opening: str) -> Part:
+        """`((…))` or `$[…]`; code in its literals would be run."""
+        closing = "))" if opening == "((" else "]"
+        self.at += len(opening)
         parts: list[Part] = []
         level = 0
         self.deeper()
@@ -303,7 +312,7 @@ class WordReader:
         self.depth -= 1
         self.at += len(closing)
         check_literals(parts)
-        return tuple(parts)
+        return Part("expression", parts=tuple(parts))
 
     def heredoc_parts(self) -> tuple[Part, ...]:
         """All of the text, as an unquoted heredoc."""

@@ -1,11 +1,9 @@
 """Redirections and heredocs."""
 
-from __future__ import annotations
-
 import functools
 import re
 
-from toolgate.command.syntax.lexing import UnparsableError, WordReader
+from toolgate.command.syntax.lexing import UnparsableError, WordReader, unclosed
 from toolgate.command.syntax.tree import Heredoc, Lexeme, Part, Redirect
 
 _OPERATOR = re.compile(r"<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|&>>|&>")
@@ -108,11 +106,6 @@ class RedirectReader(WordReader):
             lines.append(stripped)
             joined = not heredoc.quoted and (len(line) - len(line.rstrip("\\"))) % 2 == 1
         raise unclosed(heredoc)
-
-
-def unclosed(heredoc: Heredoc) -> UnparsableError:
-    """The error for a heredoc whose last line is missing."""
-    return UnparsableError(f"the heredoc is not closed by a line '{heredoc.delimiter}'")
 
 
 def _heredoc(target: Lexeme, tabs: bool) -> Heredoc:
