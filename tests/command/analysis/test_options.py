@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolgate.command.analysis.options import Options, attached_value, has, operands, option_values
+from toolgate.command.analysis.options import Options, attached_value, has, operands, option_values, read_options
 from toolgate.command.words import Word
 
 
@@ -56,3 +56,32 @@ def test_the_value_of_an_option_follows_or_is_attached(command: str, values: lis
 )
 def test_a_value_may_be_attached_to_a_letter_in_a_cluster(text: str, value: str | None) -> None:
     assert attached_value(text, {"-o"}, {"-C"}) == value
+
+
+@pytest.mark.parametrize(("command", "values"), [("x -ofile", ["file"]), ("x -vofile", []), ("x -o=", [""])])
+def test_letters_do_not_cluster_if_no_option_is_known_to_have_a_value(command: str, values: list[str]) -> None:
+    assert [word.text for word in option_values(words(command), {"-o"})] == values
+
+
+@pytest.mark.parametrize(
+    ("command", "values"), [("x -vofile", ["file"]), ("x -vo file", ["file"]), ("x -Cofile", []), ("x -C -o a", ["a"])]
+)
+def test_everything_that_may_be_a_value_is_found(command: str, values: list[str]) -> None:
+    assert [word.text for word in option_values(words(command), {"-o"}, {"-C"})] == values
+
+
+@pytest.mark.parametrize(
+    ("command", "read"),
+    [
+        ("x -o a b", [("-o", "a"), ("", "b")]),
+        ("x -oa --out=b --out c", [("-o", "a"), ("--out", "b"), ("--out", "c")]),
+        ("x -vo a -v -", [("-o", "a"), ("", "-")]),
+        ("x -io a", [("", "a")]),
+        ("x -o -o a", [("-o", "-o"), ("", "a")]),
+        ("x -o=a -- -o b", [("-o", "=a"), ("", "-o"), ("", "b")]),
+        ("x --other a -o", [("", "a"), ("-o", "")]),
+    ],
+)
+def test_options_are_read_as_the_program_reads_them(command: str, read: list[tuple[str, str]]) -> None:
+    given = read_options(words(command), {"-o", "--out"}, {"-v"})
+    assert [(option, word.text) for option, word in given] == read

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from toolgate.command.analysis.program import Program
+from toolgate.command.analysis.options import next_word, option_values
+from toolgate.command.analysis.program import Program, program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import Word
 
@@ -52,9 +53,9 @@ def _named(words: Sequence[Word], known: Program) -> Iterator[str]:
         if known.lists and word.text.startswith(known.lists) and len(word.text) > len(known.lists):
             yield word.text[len(known.lists) :]
         elif not known.well_known:
-            yield value if value else word.text
+            yield value or word.text
         elif _LISTS.fullmatch(option):
-            yield value if value else words[at + 1].text if at + 1 < len(words) else ""
+            yield value or next_word(words, at).text
 
 
 def _existing(scope: Scope, text: str) -> None:
@@ -64,18 +65,10 @@ def _existing(scope: Scope, text: str) -> None:
 
 def _makefiles(scope: Scope, words: Sequence[Word]) -> None:
     """The rules of `make` are a script; which file they are in depends on `-f` and `-C`."""
-    directory = "".join(f"{path}/" for path in _values(words, "-C", "--directory"))
-    for file in list(_values(words, "-f", "--file", "--makefile")) or _MAKEFILES:
+    valued = program("make").values
+    directory = "".join(f"{word.text}/" for word in option_values(words, ("-C", "--directory"), valued))
+    files = [word.text for word in option_values(words, ("-f", "--file", "--makefile"), valued)]
+    for file in files or _MAKEFILES:
         for path in scope.place(directory + file).paths:
             if scope.around.kind(path) == "file":
                 scope.found.scripts[path] = None
-
-
-def _values(words: Sequence[Word], letter: str, *names: str) -> Iterator[str]:
-    """The values of an option, also attached to its letter."""
-    for at, word in enumerate(words[1:], 1):
-        option, _, value = word.text.partition("=")
-        if option == letter or option in names:
-            yield value or (words[at + 1].text if at + 1 < len(words) else "")
-        elif word.text.startswith(letter):
-            yield word.text[len(letter) :]

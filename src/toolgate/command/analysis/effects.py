@@ -2,11 +2,11 @@
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from toolgate.command.analysis import readers
-from toolgate.command.analysis.options import Options, attached_value, operands, option_values
+from toolgate.command.analysis.options import Options, operands, option_values
 from toolgate.command.analysis.program import UNKNOWN, AskRule, Program, program
 from toolgate.command.analysis.readers.interpreters import interpret, split_module
 from toolgate.command.analysis.scope import Scope
@@ -26,7 +26,7 @@ def apply_facts(scope: Scope, words: Sequence[Word], known: Program, *, subcomma
     if known.wraps or known.after:
         unwrap(scope, words, known)
     elif known.code and not known.interprets:
-        for code in option_values(words, known.code):
+        for code in option_values(words, known.code, known.values):
             run_code(scope, words[0].text, [code])
     if known.commands:
         _run_named(scope, words, known)
@@ -35,7 +35,7 @@ def apply_facts(scope: Scope, words: Sequence[Word], known: Program, *, subcomma
         interpret(scope, words, known)
         _run_module(scope, module)
     if known.writes:
-        for target in _targets(words, known):
+        for target in option_values(words, known.writes, known.values):
             if target.text not in ("", "-") and not (known.builds and _is_binary(scope, target)):
                 scope.write(target)
     if known.writes_operands:
@@ -79,20 +79,6 @@ def _run_module(scope: Scope, module: Sequence[Word]) -> None:
         ask(scope, module, program(module[0].text))
 
 
-def _targets(words: Sequence[Word], known: Program) -> Iterator[Word]:
-    """The values of the options that name a file to write."""
-    for at, word in enumerate(words[1:], 1):
-        following = words[at + 1] if at + 1 < len(words) else Word("")
-        name, equals, value = word.text.partition("=")
-        if name in known.writes:
-            yield word._replace(text=value) if equals else following
-        else:
-            letters = word.text[:2] if known.builds and word.text[:2] not in known.writes else word.text
-            attached = attached_value(letters, known.writes, known.values)
-            if attached is not None:
-                yield word._replace(text=attached) if attached else following
-
-
 def _is_binary(scope: Scope, target: Word) -> bool:
     """Whether there is nothing at the target, or no text."""
     paths = scope.matches(target)
@@ -100,7 +86,7 @@ def _is_binary(scope: Scope, target: Word) -> bool:
 
 
 def _send(scope: Scope, words: Sequence[Word], known: Program) -> None:
-    method = next((value.text for value in option_values(words, known.method)), "")
+    method = next((value.text for value in option_values(words, known.method, known.values)), "")
     if known.sends.given(words) or method.upper() in SENDING_METHODS:
         urls = [word.text for word in operands(words) if "://" in word.text or LOCAL.match(word.text)]
         if not urls or not all(LOCAL.match(url) for url in urls):

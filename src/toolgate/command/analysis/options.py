@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ class Options(NamedTuple):
 
 
 NONE = Options()
+_EVERY_LETTER = frozenset(f"-{letter}" for letter in string.ascii_letters)
 
 
 def has(words: Sequence[Word], *options: str) -> bool:
@@ -73,12 +75,47 @@ def operands(words: Sequence[Word], valued: Collection[str] = ()) -> list[Word]:
     return found
 
 
-def option_values(words: Sequence[Word], options: Collection[str]) -> Iterator[Word]:
-    """The values of the options: behind `=`, or the next word."""
+def next_word(words: Sequence[Word], at: int) -> Word:
+    """The word behind a position, or an empty one."""
+    return words[at + 1] if at + 1 < len(words) else Word("")
+
+
+def option_values(words: Sequence[Word], options: Collection[str], valued: Collection[str] = ()) -> Iterator[Word]:
+    """Everything that may be a value of the options: behind `=`, attached to a letter, or the next word.
+
+    Letters cluster only if it is known which of them have a value (`valued`).
+    """
     for at, word in enumerate(words[1:], 1):
         name, equals, value = word.text.partition("=")
         if name in options:
-            yield word._replace(text=value) if equals else words[at + 1] if at + 1 < len(words) else Word("")
+            yield word._replace(text=value) if equals else next_word(words, at)
+            continue
+        attached = attached_value(word.text, options, valued or _EVERY_LETTER)
+        if attached is not None:
+            yield word._replace(text=attached) if attached else next_word(words, at)
+
+
+def read_options(
+    words: Sequence[Word], valued: Collection[str], flags: Collection[str] = ()
+) -> Iterator[tuple[str, Word]]:
+    """Yield the options `valued` with their values, and the operands with an empty name, as the program reads them.
+
+    In a cluster, only letters of the options `flags` may stand before one that has a value.
+    """
+    rest = iter(words[1:])
+    for word in rest:
+        name, equals, value = word.text.partition("=")
+        if not name.startswith("-") or name == "-":
+            yield "", word
+        elif name == "--":
+            yield from (("", operand) for operand in rest)
+        elif name.startswith("--") and name in valued:
+            yield name, word._replace(text=value) if equals else next(rest, Word(""))
+        elif not name.startswith("--"):
+            at = next((at for at, letter in enumerate(word.text) if at and f"-{letter}" not in flags), 0)
+            letter, behind = word.text[at], word.text[at + 1 :]
+            if f"-{letter}" in valued:
+                yield f"-{letter}", word._replace(text=behind) if behind else next(rest, Word(""))
 
 
 def attached_value(text: str, options: Collection[str], valued: Collection[str]) -> str | None:

@@ -62,7 +62,7 @@ class Program:
     own_paths: bool = False  # its reader judges the paths
     pattern: bool = False  # the first operand is a pattern or a program
     texts: frozenset[str] = frozenset()  # options whose value is text and no path
-    values: frozenset[str] = frozenset()  # options that are followed by a value
+    values: frozenset[str] = frozenset()  # options that are followed by a value; without any, letters do not cluster
     flags: frozenset[str] = frozenset()  # options that are not
     long: tuple[str, ...] = ()  # long options that may be written short, and that matter
 
@@ -87,7 +87,7 @@ class Program:
     writes: frozenset[str] = frozenset()  # options whose value is a file that it writes
     writes_operands: int = 0  # it writes its operands, from this one on
     appends_with: Options = NONE  # options with which it appends to them
-    builds: bool = False  # a compiler: it may replace what it built before, and its letters do not cluster
+    builds: bool = False  # a compiler: it may replace what it built before
     sends: Options = NONE  # options that send data to the addresses among its operands
     method: frozenset[str] = frozenset()  # options whose value is the method of a request
     build_files: tuple[str, ...] = ()  # files in the working directory that say what it does

@@ -81,10 +81,10 @@ rm rmdir unlink shred srm wipe rimraf trash trash-put del-cli dropdb dropuser | 
 truncate | asks it truncates files
 gio | removes trash remove move
 cp mv install | reader files.copy
-    | values -t --target-directory -S --suffix -m --mode -o --owner -g --group --backup
 ln | reader files.link | own_paths
-    | values -t --target-directory -S --suffix -m --mode -o --owner -g --group --backup
 cp mv install ln | long --target-directory --no-clobber --force --directory --suffix --mode
+    | values -t --target-directory -S --suffix -m --mode -o --owner -g --group --backup
+    | flags -a -b -c -C -d -D -f -H -i -L -l -n -P -p -R -r -s -T -u -v -x -Z
 mkdir | reader builtins.mkdir | values -m --mode
 tee sponge | writes_operands 1 | appends_with -a --append
 tee | long --append
@@ -109,10 +109,12 @@ rename prename file-rename perl-rename rename.ul mmv mcp qmv vidir brename rnr r
 fallocate | asks it removes content of files: -p -c -z -i --punch-hole --collapse-range --zero-range --dig-holes
 find gfind | reader find.find | own_paths
 fd fdfind | reader find.fd | pattern | texts -e -E -t
-sed gsed | reader sed.sed | pattern | texts -e -E | long --expression --file --in-place --line-length
+sed gsed | reader sed.sed | pattern | texts -e -E | values -e --expression -f --file -l --line-length
+    | flags -n -E -r -s -u -z
+    | long --expression --file --in-place --line-length
 
 # Archives and conversions
-tar | reader files.tar
+tar | reader files.tar | values -b -f -g -C -F -H -I -K -L -N -T -V -X
     | code --to-command --use-compress-program --rsh-command --info-script --new-volume-script -I -F | lists -T
     | writes -g --listed-incremental --index-file
     | unclear 'tar --checkpoint-action' may run a program: --checkpoint-action
@@ -262,8 +264,10 @@ python-venv | removes --clear
 python-timeit | reader interpreters.statements
 python-cProfile python-profile | writes -o --outfile
 python-json.tool | writes_operands 2 | values --indent
-awk gawk mawk nawk | reader awk.awk | texts -v -F
-awk gawk mawk | pattern
+awk gawk mawk nawk | reader awk.awk | pattern | texts -v -F
+    | values -v --assign -F --field-separator -f --file -E --exec -e --source -i --include -l --load
+    | unclear '{name}' is told to load code or to write a file: -i* --include* -l* --load* -o* --pretty-print* -p*
+      --profile* -d* --dump-variables*
 psql mysql mariadb sqlite3 mongo mongosh duckdb | reader interpreters.sql
 psql | writes -o --output -L --log-file | values -c -d -f -h -p -U -v -F -P -R -T
 m4 dc | reader interpreters.macros
@@ -296,6 +300,7 @@ esbuild | writes --outfile
 tsc | writes --outFile --outfile
 cmake | reader tools.cmake
 make gmake | reader tools.make | lists -f | unclear 'make --eval' adds rules that run programs: --eval -E
+    | values -C -E -f -I -j -l -o -W
 make | long --eval --file --makefile --directory
 make just | publishes publish deploy upload
 just | wraps | after --command -c | build_files justfile Justfile .justfile
@@ -388,12 +393,12 @@ git-add git-apply git-bundle git-clone git-commit-graph git-commit-tree git-fast
     git-mergetool git-mktree git-multi-pack-index git-pack-objects git-pack-refs git-repack git-request-pull
     git-rerere git-sparse-checkout git-stripspace git-unpack-objects git-update-index git-write-tree git-archimport
     git-citool git-gui git-instaweb | ordinary
-git-archive | writes -o
+git-archive | writes -o | values -o
 git-apply | writes --build-fake-ancestor
 git-repack | asks it discards history that nothing refers to: -a
 git-bundle | reader git.bundle
 git-fast-export | writes --export-marks
-git-clone | reader git.clone | unclear 'git' is told to run another program: -u
+git-clone | reader git.clone | values -b -j -o -u | unclear 'git' is told to run another program: -u
 git-archive git-push git-fetch git-pull git-clone git-ls-remote | unclear 'git' is told to run another program: --exec
 git-grep | unclear 'git' is told to run another program: -O*
 git-bisect | after run

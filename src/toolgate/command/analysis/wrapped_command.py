@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from toolgate.command.analysis.options import attached_value
+from toolgate.command.analysis.options import attached_value, next_word
 from toolgate.command.analysis.program import Program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.analysis.variables import assign
@@ -84,7 +84,6 @@ def _replaced(options: Sequence[Word]) -> list[str]:
     """The marks that options such as `xargs -I` name, which are replaced by words that are not known."""
     marks: list[str] = []
     for at, word in enumerate(options):
-        following = options[at + 1].text if at + 1 < len(options) else ""
         name, equals, value = word.text.partition("=")
         cluster = _MARKS.fullmatch(word.text)
         if name == "--replace":
@@ -92,7 +91,7 @@ def _replaced(options: Sequence[Word]) -> list[str]:
         elif cluster and cluster.group(1) == "i":
             marks.append(cluster.group(2) or "{}")
         elif cluster:
-            marks.append(cluster.group(2) or following)
+            marks.append(cluster.group(2) or next_word(options, at).text)
     return list(dict.fromkeys(mark for mark in marks if mark))
 
 
@@ -116,7 +115,7 @@ def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int
         name, equals, value = text.partition("=")
         attached = value if name in known.code else attached_value(text, known.code, known.values)
         if attached is not None:
-            code = word._replace(text=attached) if attached else words[at + 1] if at + 1 < len(words) else Word("")
+            code = word._replace(text=attached) if attached else next_word(words, at)
             run_code(scope, words[0].text, [code])
             at += 1 if attached else 2
         elif known.sets and equals and name.removesuffix("+").isidentifier():

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from toolgate.command.analysis.options import read_options
+from toolgate.command.analysis.program import program
 from toolgate.command.analysis.readers.interpreters import run_script
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
@@ -19,81 +21,56 @@ _BEFORE_PATTERN = frozenset("print printf return in else do case delete exit".sp
 """Names behind which a slash begins a pattern; behind any other it divides."""
 _CONDITIONS = frozenset({"if", "while", "for", "switch"})
 """Names behind whose parentheses a statement begins."""
+_CODE = frozenset({"-e", "--source"})
+_FILES = frozenset({"-f", "--file", "-E", "--exec"})
 _STANDARD = re.compile(r'\s*"/dev/(?:stdout|stderr)"\s*(?:[;}\n]|\Z)')
-_VALUED = frozenset({"-v", "-F", "--assign", "--field-separator"})
-_WRITES = re.compile(r"-[opd].+|--(?:pretty-print|profile|dump-variables)(?:=.*)?")
-_LOADS = re.compile(r"-[il](.*)|--(?:include|load)(?:=(.*))?", re.DOTALL)
-_CODE = re.compile(r"-e(.*)|--source(?:=(.*))?", re.DOTALL)
-_FILES = re.compile(r"-[fE](.*)|--(?:file|exec)(?:=(.*))?", re.DOTALL)
 
 
 def awk(scope: Scope, words: Sequence[Word]) -> None:
     """`awk`: a program that can run commands and write files."""
-    for kind, word in _parts(words):
-        if kind == "file":
-            run_script(scope, words[0].text, word, lambda code: _check(scope, words[0].text, code))
+    name, given = words[0].text, False
+    for option, word in read_options(words, program("awk").values):
+        if option in _FILES:
+            run_script(scope, name, word, lambda code: _check(scope, name, code))
             for path in scope.matches(word) or ():
-                _check(scope, words[0].text, scope.around.content(path) or "")
-        elif kind == "option":
-            scope.found.unclear(f"'{words[0].text} {word.text}' loads code or writes a file")
-        else:
-            _check(scope, words[0].text, word.text)
-
-
-def _parts(words: Sequence[Word]) -> Iterator[tuple[str, Word]]:
-    """Yield the program: `code`, a `file` with code, and every `option` that loads or writes something."""
-    rest, given = iter(words[1:]), False
-    for word in rest:
-        text = word.text
-        matches = {"code": _CODE.fullmatch(text), "file": _FILES.fullmatch(text)}
-        kind = next((kind for kind, match in matches.items() if match), "")
-        if not text.startswith("-") or text in ("-", "--"):
-            program = next(rest, None) if text == "--" else word
-            if not given and program is not None:
-                yield "code", program
+                _check(scope, name, scope.around.content(path) or "")
+        elif option in _CODE or not (option or given):
+            _check(scope, name, word.text)
+        if not option:
             return
-        if kind:
-            given, match = True, matches[kind]
-            value = next((group for group in match.groups() if group), "") if match else ""
-            yield kind, word._replace(text=value) if value else next(rest, Word(""))
-        elif _WRITES.fullmatch(text) or _LOADS.fullmatch(text):
-            yield "option", word
-            if text in ("-i", "-l", "--include", "--load"):
-                next(rest, None)
-        elif text in _VALUED:
-            next(rest, None)
+        given = given or option in _FILES | _CODE
 
 
-def _check(scope: Scope, name: str, program: str) -> None:
-    if UNRESOLVED in program:
+def _check(scope: Scope, name: str, code: str) -> None:
+    if UNRESOLVED in code:
         scope.found.unclear(f"part of its '{name}' program is only known when it runs")
-    elif not harmless(program):
+    elif not harmless(code):
         scope.found.unclear(f"its '{name}' program runs commands or writes files")
 
 
-def harmless(program: str) -> bool:
-    """Whether the program only reads its input and prints."""
-    if _RUNS.search(program):
+def harmless(code: str) -> bool:
+    """Whether the code only reads its input and prints."""
+    if _RUNS.search(code):
         return False
     printing = -1
-    for kind, text, end, depth in _tokens(program):
+    for kind, text, end, depth in _tokens(code):
         if kind == "name" and text in ("print", "printf"):
             printing = depth
         elif kind == "mark":
-            redirects = text == ">" and depth == printing and not _STANDARD.match(program, end)
+            redirects = text == ">" and depth == printing and not _STANDARD.match(code, end)
             if redirects or text in '"|':
                 return False
             printing = -1 if text in ";{}\n" else printing
     return True
 
 
-def _tokens(program: str) -> Iterator[tuple[str, str, int, int]]:
+def _tokens(code: str) -> Iterator[tuple[str, str, int, int]]:
     """Yield the kind of each token, its text, where it ends, and in how many parentheses it stands."""
     at, before, operand = 0, "", False
     conditions: list[bool] = []
-    while at < len(program):
-        pattern = None if operand or program[at] != "/" else _PATTERN.match(program, at)
-        token = pattern or _TOKEN.match(program, at)
+    while at < len(code):
+        pattern = None if operand or code[at] != "/" else _PATTERN.match(code, at)
+        token = pattern or _TOKEN.match(code, at)
         if token is None:  # pragma: no cover - every character is a mark at least
             return
         kind, text, at = "pattern" if pattern else str(token.lastgroup), token.group(), token.end()

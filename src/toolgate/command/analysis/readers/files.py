@@ -4,18 +4,15 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-from toolgate.command.analysis.options import attached_value, has, operands, option_values
+from toolgate.command.analysis.options import has, next_word, operands, option_values, read_options
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.program import REASONS, program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
-_TARGET = re.compile(r"(?:--target-directory=|-[a-su-zA-Z]*t)(.+)", re.DOTALL)
 _REMOTE = re.compile(r"[\w.@-]+:")
 _SPLIT_FILE = re.compile(r"\$FILE\b|\$\{FILE\}")
 _ZIP_TEST = re.compile(r"(?:-[a-zA-Z]*TT|--unzip-command)(?:=(.*))?", re.DOTALL)
-_TAR_VALUES = "bfgCFHIKLNTVX"
-"""Letters of tar that have a value."""
 _ENDING = re.compile(r"\.\w+\Z")
 _MOST_MERGED = 50
 """Directories that are compared with those that they are copied over."""
@@ -27,8 +24,7 @@ _KEEPS = (
 
 def copy(scope: Scope, words: Sequence[Word]) -> None:
     """`cp`, `mv`, `install`: what exists at the target is lost, and so is what is moved out of the project."""
-    given = operands(words, program("cp").values)
-    target = target_directory(words)
+    given, target = _sources(words), target_directory(words)
     if target is None:
         if words[0].text == "install" and has(words, "-d", "--directory"):
             return
@@ -74,18 +70,17 @@ def permissions(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def target_directory(words: Sequence[Word]) -> Word | None:
-    """What `-t` names, in any of its spellings."""
-    for at, word in enumerate(words):
-        if word.text in ("-t", "--target-directory"):
-            return _as_directory(words[at + 1]) if at + 1 < len(words) else None
-        if match := _TARGET.fullmatch(word.text):
-            return _as_directory(word._replace(text=match.group(1)))
+    """What `-t` names, with a `/` at its end: the command fails where it is no directory."""
+    for option, word in read_options(words, program("cp").values, program("cp").flags):
+        if option in ("-t", "--target-directory") and word.text:
+            return word._replace(text=word.text.rstrip("/") + "/")
     return None
 
 
-def _as_directory(word: Word) -> Word:
-    """The word with a `/` at its end: the command fails where it is no directory."""
-    return word._replace(text=word.text.rstrip("/") + "/")
+def _sources(words: Sequence[Word]) -> list[Word]:
+    """The operands; without `-t`, the last one is the target."""
+    given = read_options(words, program("cp").values, program("cp").flags)
+    return [word for option, word in given if not option]
 
 
 def _moves(scope: Scope, sources: Sequence[Word], target: Word, *, keeps: bool) -> None:
@@ -192,7 +187,7 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
     """`ln`: what a symbolic link names is resolved from where the link is."""
     if has(words, "-f", "--force"):
         copy(scope, words)
-    given = [word.text for word in operands(words, program("cp").values)]
+    given = [word.text for word in _sources(words)]
     target = target_directory(words)
     if target is not None:
         given.append(target.text.rstrip("/") or "/")
@@ -213,7 +208,7 @@ def tar(scope: Scope, words: Sequence[Word]) -> None:
     """The archive that `tar -c` makes."""
     if has(words, "-c", "--create") or _tar_letters(words).find("c") >= 0:
         for archive in _archives(words):
-            if archive.text != "-":
+            if archive.text not in ("", "-"):
                 _write_result(scope, archive)
 
 
@@ -224,19 +219,12 @@ def _tar_letters(words: Sequence[Word]) -> str:
 
 
 def _archives(words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the values of `-f`: attached, the next word, or for letters without a dash the word of its turn."""
-    valued = [letter for letter in _tar_letters(words) if letter in _TAR_VALUES]
-    if "f" in valued:
-        yield from words[2 + valued.index("f") :][:1]
-    for at, word in enumerate(words[1:], 1):
-        name, equals, value = word.text.partition("=")
-        attached = attached_value(word.text, ("-f",), [f"-{letter}" for letter in _TAR_VALUES])
-        if attached:
-            yield word._replace(text=attached)
-        elif name == "--file" and equals:
-            yield word._replace(text=value)
-        elif name == "--file" or attached == "":
-            yield from words[at + 1 :][:1]
+    """Yield the values of `-f`; for letters without a dash, that is the word of its turn."""
+    valued = program("tar").values
+    letters = [letter for letter in _tar_letters(words) if f"-{letter}" in valued]
+    if "f" in letters:
+        yield from words[2 + letters.index("f") :][:1]
+    yield from option_values(words, ("-f", "--file"), valued)
 
 
 def _write_result(scope: Scope, target: Word) -> None:
@@ -249,8 +237,7 @@ def zip_archive(scope: Scope, words: Sequence[Word]) -> None:
     """`zip -T -TT code`: the command that tests the archive."""
     for at, word in enumerate(words[1:], 1):
         if match := _ZIP_TEST.fullmatch(word.text):
-            given = match.group(1)
-            scope.code(words[at + 1].text if given is None and at + 1 < len(words) else given or "")
+            scope.code(next_word(words, at).text if match.group(1) is None else match.group(1))
 
 
 def split(scope: Scope, words: Sequence[Word]) -> None:
@@ -258,16 +245,16 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
     given = operands(words, program("split").values)
     prefix = given[1] if len(given) > 1 else Word("x")
     first = prefix._replace(text=f"{prefix.text}aa")
-    filters = [word.text.partition("=")[2] for word in words[1:] if word.text.startswith("--filter=")]
+    filters = list(option_values(words, ("--filter",)))
     for code in filters:
-        scope.code(_SPLIT_FILE.sub(first.text, code))
+        scope.code(_SPLIT_FILE.sub(first.text, code.text))
     if not filters or not first.known:
         scope.write(first)
 
 
 def csplit(scope: Scope, words: Sequence[Word]) -> None:
     """`csplit file /pattern/ …`, and the first file that it writes."""
-    prefix = next(option_values(words, ("-f", "--prefix")), Word("xx"))
+    prefix = next(option_values(words, ("-f", "--prefix"), program("csplit").values), Word("xx"))
     for word in operands(words, program("csplit").values)[:1]:
         scope.path(word.text, reads=True)
     scope.write(prefix._replace(text=f"{prefix.text}00"))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from toolgate.command.analysis.effects import apply_facts
-from toolgate.command.analysis.options import Options, operands, option_values
+from toolgate.command.analysis.options import Options, next_word, operands, option_values
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.program import UNKNOWN, program
 from toolgate.command.analysis.scope import Scope
@@ -57,7 +57,7 @@ def _globals(scope: Scope, words: Sequence[Word]) -> tuple[int, bool]:
     while at < len(words) and words[at].text.startswith("-"):
         name, equals, value = words[at].text.partition("=")
         if name in program("git").values and not equals:
-            value = words[at + 1].text if at + 1 < len(words) else ""
+            value = next_word(words, at).text
             at += 1
         if name == "-C":
             scope.path(value)
@@ -84,7 +84,7 @@ def _risky_global(scope: Scope, name: str, value: str) -> None:
 
 def clone(scope: Scope, words: Sequence[Word]) -> None:
     """`git clone -c name=value`: a setting of the new repository, which git obeys while it clones."""
-    for value in option_values(words, ("-c", "--config")):
+    for value in option_values(words, ("-c", "--config"), program("git-clone").values):
         _risky_global(scope, "-c", value.text)
 
 

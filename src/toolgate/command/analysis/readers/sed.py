@@ -4,6 +4,8 @@ import itertools
 import re
 from collections.abc import Sequence
 
+from toolgate.command.analysis.options import read_options
+from toolgate.command.analysis.program import program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
@@ -27,22 +29,21 @@ _COMMAND = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 """A command that only edits text, with its addresses; `s///e`, `s///w`, `e` and `w` are none."""
-_SHORT = re.compile(r"-[nErsuz]*([ef])(.*)", re.DOTALL)
-_LINE_LENGTH = re.compile(r"-[nErsuz]*l")
-"""The option whose value is the next word."""
+_CODE = frozenset({"-e", "--expression"})
+_FILES = frozenset({"-f", "--file"})
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 
 def sed(scope: Scope, words: Sequence[Word]) -> None:
     """Ask about a program that runs commands (`e`), writes files (`w`) or cannot be read."""
-    programs = [] if _is_confined(words) else _programs(words)
-    for program in programs:
-        if program is not None and UNRESOLVED in program:
+    codes = [] if _is_confined(words) else _codes(words)
+    for code in codes:
+        if code is not None and UNRESOLVED in code:
             scope.found.unclear(
                 "part of its 'sed' program is only known when it runs, and may run commands or write files"
                 " (with 'sed --sandbox' it cannot)"
             )
-        elif program is None or not harmless(program):
+        elif code is None or not harmless(code):
             scope.found.unclear("its 'sed' program may run commands or write files")
     if edits_in_place(words):
         scope.edit(words[1:])
@@ -59,33 +60,19 @@ def edits_in_place(words: Sequence[Word]) -> bool:
     return words[0].text in ("sed", "gsed") and any(_IN_PLACE.match(word.text) for word in words[1:])
 
 
-def _programs(words: Sequence[Word]) -> list[str | None]:
-    """The programs, from options or else the first operand; None is one that is in a file."""
-    found: list[str | None] = []
-    operands: list[str] = []
-    rest = iter(words[1:])
-    for word in rest:
-        name, equals, value = word.text.partition("=")
-        short = _SHORT.fullmatch(word.text)
-        if name == "--file" or (short and short.group(1) == "f"):
-            found.append(None)
-            if not equals and not (short and short.group(2)):
-                next(rest, None)
-        elif name == "--expression" or (short and short.group(1) == "e"):
-            attached = short.group(2) if short else value
-            found.append(attached if attached or equals else getattr(next(rest, None), "text", ""))
-        elif word.text == "--line-length" or _LINE_LENGTH.fullmatch(word.text):
-            next(rest, None)
-        elif not word.text.startswith("-"):
-            operands.append(word.text)
-    return found or list(operands[:1])
+def _codes(words: Sequence[Word]) -> list[str | None]:
+    """The code of its programs, from options or else the first operand; None is code in a file."""
+    known = program("sed")
+    given = list(read_options(words, known.values, known.flags))
+    codes = [None if option in _FILES else word.text for option, word in given if option in _FILES | _CODE]
+    return codes or [word.text for option, word in given if not option][:1]
 
 
-def harmless(program: str) -> bool:
-    """Whether the program only edits text."""
+def harmless(code: str) -> bool:
+    """Whether the code only edits text."""
     at = 0
-    while at < len(program):
-        match = _COMMAND.match(program, at)
+    while at < len(code):
+        match = _COMMAND.match(code, at)
         if match is None:
             return False
         at = match.end()

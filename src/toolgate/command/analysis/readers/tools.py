@@ -36,7 +36,7 @@ def cmake(scope: Scope, words: Sequence[Word]) -> None:
 
 def make(scope: Scope, words: Sequence[Word]) -> None:
     """`make`: rules that do not come from a file of the project."""
-    for file in option_values(words, ("-f", "--file", "--makefile")):
+    for file in option_values(words, ("-f", "--file", "--makefile"), program("make").values):
         if not file.known or file.text in STDIN_FILES:
             scope.found.unclear("the rules of 'make' are only known when it runs")
 
