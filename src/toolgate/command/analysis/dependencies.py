@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from toolgate.command.analysis.options import next_word, option_values
 from toolgate.command.analysis.program import Program, program
-from toolgate.command.analysis.scope import Scope
+from toolgate.command.analysis.scope import STDIN_FILES, Scope
 from toolgate.command.words import Word
 
 _MOST_OPERANDS = 200
 """Words that are looked up as files; a command with more is asked about every time."""
-_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_MAKEFILES = [Word("GNUmakefile"), Word("makefile"), Word("Makefile")]
+_EARLIER = re.compile(r"-|[-+][0-9]+")
 _ACTS = re.compile(r"-(?:delete|exec|execdir|ok|okdir|fls|fprint\w*)|-x|-X|--exec(?:-batch)?(?:=.*)?")
 _LISTS = re.compile(r"(?:-a|-T|--arg-file|--files-from|--files0-from|--pathspec-from-file|--exclude-from|--from-file)")
 """Options of well-known programs whose value is a file that names others."""
@@ -21,14 +22,16 @@ def note_dependencies(scope: Scope, words: Sequence[Word], known: Program) -> No
     found, name = scope.found, words[0].text.rpartition("/")[2]
     if scope.stdin is not None and scope.stdin.kind == "pipe" and not known.reads:
         found.unresolved[f"'{name}' reads what another command prints"] = None
-    if known.reader in ("find.find", "find.fd") and any(_ACTS.fullmatch(word.text) for word in words[1:]):
+    if name in ("find", "gfind", "fd", "fdfind") and any(_ACTS.fullmatch(word.text) for word in words[1:]):
         found.unresolved[f"what '{name}' finds is only known when it runs"] = None
     if name in ("cd", "pushd"):
         found.variables["CDPATH"] = None
-    if name in ("popd", "dirs") or (name in ("cd", "pushd") and any(_is_earlier(word.text) for word in words[1:])):
+    if name in ("popd", "dirs") or (
+        name in ("cd", "pushd") and any(_EARLIER.fullmatch(word.text) for word in words[1:])
+    ):
         found.variables["OLDPWD"] = None
         found.unresolved["it goes back to an earlier directory"] = None
-    if known.reader == "tools.make":
+    if name in ("make", "gmake"):
         _makefiles(scope, words)
     for file in known.build_files:
         _existing(scope, file)
@@ -37,10 +40,6 @@ def note_dependencies(scope: Scope, words: Sequence[Word], known: Program) -> No
         return
     for file in _named(words, known):
         _existing(scope, file)
-
-
-def _is_earlier(text: str) -> bool:
-    return text == "-" or re.fullmatch(r"[-+][0-9]+", text) is not None
 
 
 def _named(words: Sequence[Word], known: Program) -> Iterator[str]:
@@ -67,8 +66,9 @@ def _makefiles(scope: Scope, words: Sequence[Word]) -> None:
     """The rules of `make` are a script; which file they are in depends on `-f` and `-C`."""
     valued = program("make").values
     directory = "".join(f"{word.text}/" for word in option_values(words, ("-C", "--directory"), valued))
-    files = [word.text for word in option_values(words, ("-f", "--file", "--makefile"), valued)]
-    for file in files or _MAKEFILES:
-        for path in scope.place(directory + file).paths:
+    for file in list(option_values(words, ("-f", "--file", "--makefile"), valued)) or _MAKEFILES:
+        if not file.known or file.text in STDIN_FILES:
+            scope.found.unclear("the rules of 'make' are only known when it runs")
+        for path in scope.place(directory + file.text).paths:
             if scope.around.kind(path) == "file":
                 scope.found.scripts[path] = None

@@ -25,6 +25,9 @@ def apply_facts(scope: Scope, words: Sequence[Word], known: Program, *, subcomma
         find_reader(known.reader)(scope, words)
     if known.wraps or known.after:
         unwrap(scope, words, known)
+    elif known.joins:
+        for code in operands(words, known.values):
+            run_code(scope, words[0].text, [code])
     elif known.code and not known.interprets:
         for code in option_values(words, known.code, known.values):
             run_code(scope, words[0].text, [code])
@@ -99,7 +102,7 @@ def ask(
     """Note the rules that apply."""
     name = words[0].text
     for rule in known.rules:
-        if (only_verbs and not rule.verbs) or not _applies(rule, words, known, subcommand):
+        if (only_verbs and not rule.verbs) or not _applies(scope, rule, words, known, subcommand):
             continue
         if rule.unclear:
             scope.found.unclear(rule.reason.replace("{name}", name))
@@ -107,7 +110,7 @@ def ask(
             scope.found.danger(rule.reason if subcommand else f"'{name}': {rule.reason}")
 
 
-def _applies(rule: AskRule, words: Sequence[Word], known: Program, subcommand: bool) -> bool:
+def _applies(scope: Scope, rule: AskRule, words: Sequence[Word], known: Program, subcommand: bool) -> bool:
     if rule.unless and rule.unless.given(words, only_letters=subcommand):
         return False
     if rule.alongside and rule.alongside.isdisjoint(word.text for word in words):
@@ -119,6 +122,7 @@ def _applies(rule: AskRule, words: Sequence[Word], known: Program, subcommand: b
         or _has_verb(rule, words, subcommand)
         or (rule.operands > 0 and len(operands(words)) >= rule.operands)
         or (rule.unknown and any(not word.known and word.text.startswith(UNRESOLVED) for word in words[2:]))
+        or (rule.unknown and scope.repeated and len(words) == 2 and not words[1].known)
     )
 
 

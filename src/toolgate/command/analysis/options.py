@@ -54,9 +54,9 @@ NONE = Options()
 _EVERY_LETTER = frozenset(f"-{letter}" for letter in string.ascii_letters)
 
 
-def has(words: Sequence[Word], *options: str) -> bool:
-    """Whether one of the options is given, also as a letter in a cluster."""
-    return Options.read(options).given(words)
+def has(words: Sequence[Word], *options: str, only_letters: bool = False) -> bool:
+    """Whether one of the options is given, also as a letter in a cluster; see `Options.given`."""
+    return Options.read(options).given(words, only_letters=only_letters)
 
 
 def operands(words: Sequence[Word], valued: Collection[str] = ()) -> list[Word]:
@@ -89,10 +89,10 @@ def option_values(words: Sequence[Word], options: Collection[str], valued: Colle
         name, equals, value = word.text.partition("=")
         if name in options:
             yield word._replace(text=value) if equals else next_word(words, at)
-            continue
-        attached = attached_value(word.text, options, valued or _EVERY_LETTER)
-        if attached is not None:
-            yield word._replace(text=attached) if attached else next_word(words, at)
+        elif name.startswith("-"):
+            attached = attached_value(word.text, options, valued or _EVERY_LETTER)
+            if attached is not None:
+                yield word._replace(text=attached) if attached else next_word(words, at)
 
 
 def read_options(

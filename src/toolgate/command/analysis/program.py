@@ -73,14 +73,14 @@ class Program:
     optional_verb: bool = False  # without such an operand the command begins there
     after: frozenset[str] = frozenset()  # words that the command follows; without one nothing is run
     appends: bool = False  # words that are not known are added to the command
-    joins: bool = False  # the command is given as shell code, in one or several words
+    joins: bool = False  # the command is shell code, in one or several words; unless it `wraps`, every operand is code
     code: frozenset[str] = frozenset()  # options whose value is code, in the shell's language unless it `interprets`
     commands: frozenset[str] = frozenset()  # options whose value is the name of a program that it runs
     interprets: bool = False  # it runs code of its own language
-    checks: frozenset[str] = frozenset()  # options with which it checks a script and does not run it
+    checks: frozenset[str] = frozenset()  # options with which it only checks a script or a command, and runs nothing
 
     console: bool = False  # it runs what is typed into it
-    language: str = ""  # the program as whose code that is read, if it is not its own
+    language: str = ""  # the program that reads its input, or the words behind `after`, if it does not do so itself
     unread: bool = False  # the analysis does not read that language
     pager: bool = False  # it can run programs and write files on a key
 

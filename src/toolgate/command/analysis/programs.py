@@ -2,7 +2,7 @@ r"""What is known about programs: one table, which `program.py` reads.
 
 A row is `name name … | fact | fact …`; an indented line continues the row above. A program may stand in several rows:
 its facts are combined. `Program` in `program.py` explains every fact, `docs/command-analysis.md` how to add a program.
-`git-push` is the row of `git push`.
+`git-push` is the row of `git push`, `(any)` is about every program.
 """
 
 TABLE = r"""
@@ -46,6 +46,8 @@ ack actionlint alembic ansible-lint ant apropos ar asciidoctor astyle autoconf a
 ! { } [[ ]] if then elif else fi for while until do done case esac in select function | keyword
 
 # Options whose value is text and no path
+(any) | texts --regexp --expression --message --grep --glob --include --exclude --exclude-dir --header --data --data-raw
+    -name -iname -path -ipath -wholename -regex --title --body --path-regex --format --author --since
 grep egrep fgrep zgrep ack | pattern | texts -e -m -A -B -C
 rg | pattern | texts -e -m -A -B -C -g -t -T | commands --pre --hostname-bin
 ag | pattern | texts -e -m -A -B -C -G -g
@@ -56,7 +58,6 @@ column | texts -s -o
 nl | texts -b -d -s
 touch | texts -d -t
 pytest py.test | texts -k -m -p
-alembic | texts -m
 virtualenv uv | texts -p
 virtualenv docker-compose podman-compose go-task invoke inv fab gulp grunt tmux screen | suspect
 
@@ -71,7 +72,7 @@ eval | reader interpreters.evaluate | own_paths
 trap | reader interpreters.trap
 alias | reader interpreters.alias
 cd pushd | reader builtins.change_directory | own_paths
-popd | reader builtins.pop_directory
+popd | reader builtins.change_directory
 jobs | after -x
 hash enable complete | unclear '{name}' changes what a command word means: -p -f -C
 bind | unclear '{name}' changes what a key runs: -x -f
@@ -101,17 +102,17 @@ xxd | writes_operands 2 | values -c -g -l -n -o -R -s
 tree | writes -o | values -L -P -I -H -T | texts -P -I
 jc | writes -o
 patch | writes -o --output -r --reject-file | values -p -i -d -D -B -F -g -V -Y -z
-chmod chown chgrp setfacl chattr chcon | reader files.permissions
-    | asks it changes permissions recursively: -R --recursive {}
+chmod chown chgrp setfacl chattr chcon | asks it changes permissions recursively: -R --recursive {}
 chmod chown chgrp | long --recursive
 rename prename file-rename perl-rename rename.ul mmv mcp qmv vidir brename rnr rnm nomino
     | asks it may overwrite files: 1+ unless -n --nono --no-act --dry-run --just-print
 fallocate | asks it removes content of files: -p -c -z -i --punch-hole --collapse-range --zero-range --dig-holes
 find gfind | reader find.find | own_paths
-fd fdfind | reader find.fd | pattern | texts -e -E -t
+    | flags -print -print0 -delete -ls -prune -depth -o -a -or -and -not -follow -xdev -mount -empty -daystart -quit
+      -true -false -readable -writable -executable -nouser -nogroup -noleaf -ignore_readdir_race -L -H -P
+fd fdfind | pattern | texts -e -E -t | after -x --exec -X --exec-batch | appends
 sed gsed | reader sed.sed | pattern | texts -e -E | values -e --expression -f --file -l --line-length
-    | flags -n -E -r -s -u -z
-    | long --expression --file --in-place --line-length
+    | flags -n -E -r -s -u -z | long --expression --file --in-place --line-length
 
 # Archives and conversions
 tar | reader files.tar | values -b -f -g -C -F -H -I -K -L -N -T -V -X
@@ -167,9 +168,9 @@ setpriv | wraps
     | flags --clear-groups --init-groups --keep-groups --no-new-privs --nnp --reset-env -d --dump
 setsid | wraps | flags -c --ctty -f --fork -w --wait
 stdbuf | wraps | values -i --input -o --output -e --error
-unbuffer | wraps | flags -p
 time | wraps | sets | values -f --format -o --output | flags -p -a --append -v --verbose -q --quiet
-command | wraps | flags -p
+command | wraps | flags -p | checks -v -V
+unbuffer | wraps | flags -p
 exec | wraps | values -a | flags -c -l
 coproc cross-env | wraps | sets
 nohup builtin busybox toybox linux32 linux64 valgrind with-contenv firejail torsocks torify tsocks eatmydata catchsegv
@@ -203,16 +204,15 @@ systemd-run | wraps | values -u --unit -p --property -E --setenv -M -H | flags -
 xargs | wraps | appends | lists -a | long --replace --arg-file --max-args --max-procs --max-lines --delimiter
     | values -I -J -n -P -L -s -d -E -a --max-args --max-procs --max-lines --max-chars --delimiter --arg-file --eof
     | flags -0 -i -l -e -r -t -p -x -o --replace --null --no-run-if-empty --verbose --interactive --exit --open-tty
-parallel | wraps | appends | lists -a | values -j --jobs -a --arg-file -I -n -N -L -C --colsep -S --results
+parallel | wraps | appends | joins | lists -a | values -j --jobs -a --arg-file -I -n -N -L -C --colsep -S --results
     | flags -k -X -m --keep-order
-sem | wraps | appends | values -j --jobs --id | flags --fg --bg
+sem | wraps | appends | joins | values -j --jobs --id | flags --fg --bg
 entr | wraps | flags -c -d -n -p -r -s -z
 watch | wraps | joins | values -n --interval
     | flags -d -t -g -e -b -c -p -x --differences --no-title --errexit --chgexit
 hyperfine | wraps | joins | flags -i -N
     | values -r --runs -w --warmup -m -M --export-json --export-markdown -n -P -L -p -s
-concurrently | reader tools.each_operand
-    | values -n --names -c --prefix-colors -p --prefix -m --max-processes -s --success
+concurrently | joins | values -n --names -c --prefix-colors -p --prefix -m --max-processes -s --success
 script | wraps | skip 9 | values -o -E -T -m | flags -a -e -f -q -t | code -c --command
 envchain gosu su-exec setuidgid envuidgid envdir setlock lckdo | wraps | skip 1
 envconsul | wraps | values -prefix -config -secret -upcase | flags -once -pristine
@@ -243,7 +243,7 @@ tmux | wraps | joins | values -L -S -f -t -s -n -c -F -x -y -e -b | flags -2 -d 
     | verbs new-session new new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw
       run-shell run if-shell if send-keys send pipe-pane pipep display-popup popup
     | signals kill-server kill-session kill-window kill-pane
-capsh | reader tools.capsh
+capsh | after -- == -+ =+ | language bash
 man | unclear 'man' is told to run another program: -P* -H* --pager* --html* --preprocessor*
     | long --pager --html --preprocessor
 
@@ -251,8 +251,7 @@ man | unclear 'man' is told to run another program: -P* -H* --pager* --html* --p
 sh bash dash zsh ksh ash rbash mksh lksh oksh pdksh yash posh osh | reader interpreters.shell | shell
 csh tcsh fish pwsh powershell nu elvish xonsh rc es ion murex ngs | reader interpreters.foreign_shell
 python expect guile | interprets | code -c
-node | interprets | code -e -p --eval --print | checks -c --check
-nodejs | interprets | code -e -p --eval --print
+node nodejs | interprets | code -e -p --eval --print | checks -c --check
 deno | interprets | code eval
 bun | interprets | code -e --eval
 perl | interprets | code -e -E | pattern | texts -e -E
@@ -299,8 +298,7 @@ rollup | writes -o --file | values -c -i -f
 esbuild | writes --outfile
 tsc | writes --outFile --outfile
 cmake | reader tools.cmake
-make gmake | reader tools.make | lists -f | unclear 'make --eval' adds rules that run programs: --eval -E
-    | values -C -E -f -I -j -l -o -W
+make gmake | lists -f | values -C -E -f -I -j -l -o -W | unclear 'make --eval' adds rules that run programs: --eval -E
 make | long --eval --file --makefile --directory
 make just | publishes publish deploy upload
 just | wraps | after --command -c | build_files justfile Justfile .justfile
@@ -318,15 +316,13 @@ uv poetry pdm rye pipenv | wraps | verbs run | flags --no-sync --frozen
     | values --directory --project --with --python -p --env-file --extra --group
 hatch | wraps | verbs run | values -e --env
 poetry hatch pdm uv pip pip3 flit twine | build_files pyproject.toml setup.py setup.cfg
-conda | wraps | verbs run | values -n --name -p --prefix --cwd | flags --no-capture-output --live-stream
-mamba | wraps | verbs run | values -n --name -p --prefix --cwd
+conda mamba | wraps | verbs run | values -n --name -p --prefix --cwd | flags --no-capture-output --live-stream
 rustup | wraps | verbs run | skip 1 | flags --install
 bundle | wraps | verbs exec | build_files Gemfile
 gem | publishes push yank owner
 cargo | publishes publish yank owner login | build_files Cargo.toml build.rs
 direnv aws-vault chamber | wraps | verbs exec | skip 1
-mise | wraps | verbs exec x
-asdf | wraps | verbs exec
+asdf mise | wraps | verbs exec x
 dotenv | wraps | verbs run | optional_verb | values -f -e -c -v -p | flags -o --override --debug
 op doppler infisical teller foreman honcho pyenv rbenv nodenv goenv jenv fnm volta proto lerna nx rush | wraps
     | verbs run exec | code --command
@@ -362,11 +358,10 @@ skopeo | publishes copy sync delete
 helm | publishes push install upgrade uninstall delete rollback
 terraform tofu | publishes apply destroy import
 pulumi | publishes up destroy
-cdk | publishes deploy destroy
 serverless | publishes deploy remove
 vercel | publishes deploy --prod remove
 netlify firebase | publishes deploy
-fly flyctl | publishes deploy destroy
+cdk fly flyctl | publishes deploy destroy
 wrangler | publishes deploy publish delete
 heroku | publishes apps:destroy releases:rollback
 nuget | publishes push delete
@@ -443,7 +438,7 @@ hg sl | discards -C --clean with update up checkout co merge
 svn | discards revert cleanup switch update | removes delete del remove rm | publishes commit ci import
 jj | discards abandon restore undo squash rebase op operation | publishes push
 bzr | discards revert uncommit clean-tree | publishes push send
-hg svn jj bzr | texts -m
+alembic hg svn jj bzr | texts -m
 fossil | discards revert clean undo | publishes push sync
 darcs | discards revert obliterate unrecord unpull amend rollback | publishes push send
 cvs | publishes commit ci tag | removes remove rm delete
@@ -475,8 +470,8 @@ gsutil | remote rm cp mv rsync
 gcloud | publishes deploy delete
 az | publishes delete deploy
 adb | remote install uninstall push sideload root reboot shell
-tcpdump | unclear 'tcpdump -z' runs another program: -z
-tcpdump | writes -w | values -B -c -C -D -E -F -G -i -I -j -m -M -r -s -T -V -y -z -Z -Q
+tcpdump | unclear 'tcpdump -z' runs another program: -z | writes -w
+    | values -B -c -C -D -E -F -G -i -I -j -m -M -r -s -T -V -y -z -Z -Q
 pg_dump | writes -f --file | values -a -F -h -j -n -N -p -S -t -T -U -w -W -Z -E
 mysqldump | writes -r --result-file | values -h -P -u -S -B -T
 
@@ -506,14 +501,12 @@ ldconfig | shows -p -v --print-cache --version
 update-alternatives | shows --list --display --query --get-selections
 dmsetup | shows ls info status table version
 rfkill | shows (nothing) list
-tune2fs | shows -l
+crontab mount tune2fs | shows -l
 dmesg | system -C -c -n -D -E --clear --read-clear --console-level --console-off --console-on
 chronyc | system makestep settime add delete burst online offline
 lp lpr | asks it sends data to a printer
-crontab | shows -l
 service | shows --status-all
 mount at | shows (nothing)
-mount | shows -l
 sysctl | shows -a -n
 snap | shows list info
 apk | shows info list search
@@ -523,8 +516,7 @@ zypper | shows search info packages repos
 mdadm | shows --detail -D --query -Q --examine -E
 cryptsetup | shows status luksDump isLuks
 zoneadm | shows list
-ip | unclear 'ip netns exec' runs another command: exec
-ip | system add del delete set flush change replace append
+ip | unclear 'ip netns exec' runs another command: exec | system add del delete set flush change replace append
 route | system add del delete flush change
 brctl | system addbr delbr addif delif stp setageing setfd sethello setmaxage setpathcost setportprio
 nmcli | system up down add delete modify connect disconnect on off import edit reload

@@ -16,13 +16,6 @@ from toolgate.command.words import Word
 _SYSTEM = re.compile(r"/(?:usr/(?:local/)?)?s?bin/([^/]+)")
 _ATTACHED_PATH = re.compile(r"-(?![IL]/)[A-Za-z]+([/~].+|\.\./.*)")
 """`-C/path`; `-I/path` and `-L/path` name what a compiler reads."""
-_TEXT_OPTIONS = frozenset(
-    """
-    --regexp --expression --message --grep --glob --include --exclude --exclude-dir --header --data --data-raw
-    -name -iname -path -ipath -wholename -regex --title --body --path-regex --format --author --since
-    """.split()
-)
-"""Options of any program whose value is text and no path."""
 _PATTERNS = frozenset({"--exclude", "--exclude-dir"})
 """Those whose value leaves files out and is never opened, also behind `=`."""
 _PATTERN_OPTIONS = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
@@ -84,16 +77,14 @@ def _file(scope: Scope, words: Sequence[Word]) -> None:
 
 def _spelled_out(words: Sequence[Word], options: Sequence[str]) -> Sequence[Word]:
     """The words with long options in full: GNU programs and git take any beginning that is unambiguous."""
-    if not any(word.text.startswith("--") for word in words):
-        return words
-    return [word._replace(text=_full(word.text, options)) for word in words]
+    return [_full(word, options) if word.text.startswith("--") else word for word in words]
 
 
-def _full(text: str, options: Sequence[str]) -> str:
-    name, equals, value = text.partition("=")
-    if len(name) < 3 or not name.startswith("--") or name in options:
-        return text
-    return next((f"{option}{equals}{value}" for option in options if option.startswith(name)), text)
+def _full(word: Word, options: Sequence[str]) -> Word:
+    name, equals, value = word.text.partition("=")
+    if name == "--" or name in options:
+        return word
+    return next((word._replace(text=option + equals + value) for option in options if option.startswith(name)), word)
 
 
 def _redefined(scope: Scope, words: Sequence[Word], known: Program) -> bool:
@@ -136,7 +127,7 @@ def _paths(scope: Scope, words: Sequence[Word], known: Program) -> None:
         return
     name = words[0].text
     pattern = known.pattern and not any(word.text in _PATTERN_OPTIONS for word in words)
-    skip = False
+    skip, texts = False, program("(any)").texts
     reads = known.reads_operands or (known.reads and not edits_in_place(words))
     last_source = len(words) if name == "cp" and target_directory(words) else len(words) - 1
     for at, word in enumerate(words[1:], 1):
@@ -147,7 +138,7 @@ def _paths(scope: Scope, words: Sequence[Word], known: Program) -> None:
         if known.wraps and word.known and program(text).pattern:
             break  # the command that it wraps is looked at by itself
         if text.startswith("-"):
-            skip = text in _TEXT_OPTIONS or text in known.texts
+            skip = text in texts or text in known.texts
             if text.partition("=")[0] in _PATTERNS:
                 continue
             text = _option_value(text, only_text=reads or known.pattern)

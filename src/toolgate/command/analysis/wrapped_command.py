@@ -1,5 +1,6 @@
 """Finding the command that a wrapper runs."""
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +13,6 @@ from toolgate.command.words import UNRESOLVED, Word
 _MOST_MARKS = 8
 _MARKS = re.compile(r"-[0rtpxokmX]*([IJi])(.*)", re.DOTALL)
 """`-I mark`, `-i`, and the same at the end of a cluster of flags."""
-_RUN_BY_A_SHELL = frozenset({"parallel", "sem"})
 _TEMPLATE = re.compile(r"\{(?:[-+]?\d*(?://|/\.|/|\.)?|#|%|=.*?=)\}")
 """What `parallel` replaces: `{}`, `{.}`, `{/}`, `{//}`, `{/.}`, `{1}`, `{#}`, `{= code =}` …"""
 _VALUE = "$parallel_value"
@@ -21,15 +21,16 @@ _VALUE = "$parallel_value"
 def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
     """Look at the command that `words` wrap, in every place where it may begin."""
     words = list(words)
-    if words[0].text == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
+    if next_word(words, 0).text in known.checks:
         return
     if known.after:
-        at = next((i for i, word in enumerate(words) if word.text in known.after), len(words))
-        scope.run(words[at + 1 :])
+        for at in [at for at, word in enumerate(words) if word.text in known.after][:1]:
+            _behind(scope, words[at + 1 :], known)
         return
     if known.verbs:
         at = next((i for i, word in enumerate(words[1:], 1) if word.text in known.verbs), len(words))
-        if at < len(words) and all(_may_precede(words[i], words[i - 1]) for i in range(1, at)):
+        pairs = itertools.pairwise(words[:at])  # before the verb, there are only options and their values
+        if at < len(words) and all(word.text.startswith("-") or before.text.startswith("-") for before, word in pairs):
             words = words[at:]
         elif not known.optional_verb:
             return
@@ -37,20 +38,30 @@ def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
         inner = words[start:]
         if not inner and words[0].text == "parallel":
             scope.found.unclear("'parallel' runs the commands that it reads")
-        if known.joins and inner:
+        if known.joins and inner and not known.appends:
             run_code(scope, words[0].text, inner)
         else:
             _inner(scope, words, inner, known)
 
 
-def _may_precede(word: Word, before: Word) -> bool:
-    """Whether a word before the verb is an option or the value of one."""
-    return word.text.startswith("-") or before.text.startswith("-")
+def _behind(scope: Scope, inner: Sequence[Word], known: Program) -> None:
+    """The command behind a word such as `--`; where words are added to it, they also replace `{}`, as in `fd -x`."""
+    if known.language:
+        inner = [Word(known.language), *inner]
+    if known.appends:
+        scope.repeat([*(_filled(word) for word in inner), Word(UNRESOLVED, False)])
+    else:
+        scope.run(inner)
+
+
+def _filled(word: Word) -> Word:
+    text = _TEMPLATE.sub(UNRESOLVED, word.text)
+    return word._replace(text=text, known=word.known and text == word.text)
 
 
 def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], known: Program) -> None:
     options = words[: len(words) - len(inner)]
-    if words[0].text in _RUN_BY_A_SHELL and inner:
+    if known.joins and inner:
         _templates(scope, options, inner)
         return
     marks = _replaced(options) if known.appends else []
@@ -69,14 +80,14 @@ def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], known: Progra
 
 def _templates(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> None:
     """`parallel`: its words, joined, are code; the values that it puts in are quoted for the shell."""
-    if not all(word.known for word in inner):
-        scope.found.unclear(f"part of what '{options[0].text}' runs is only known when it runs")
     code = " ".join(word.text for word in inner)
-    replaced = _TEMPLATE.sub(_VALUE, code)
+    filled = _TEMPLATE.sub(_VALUE, code)
     for mark in _replaced(options):
-        replaced = replaced.replace(mark, _VALUE)
+        filled = filled.replace(mark, _VALUE)
+    if filled == code:
+        filled = f"{code} {_VALUE}"
     before, scope.repeated = scope.repeated, True
-    scope.code(replaced if replaced != code else f"{code} {_VALUE}")
+    run_code(scope, options[0].text, [Word(filled, all(word.known for word in inner))])
     scope.repeated = before
 
 
@@ -95,11 +106,11 @@ def _replaced(options: Sequence[Word]) -> list[str]:
     return list(dict.fromkeys(mark for mark in marks if mark))
 
 
-def run_code(scope: Scope, name: str, inner: Sequence[Word]) -> None:
-    """Look at words that `name` runs as shell code."""
+def run_code(scope: Scope, name: str, inner: Sequence[Word], *, here: bool = False) -> None:
+    """Look at words that `name` runs as shell code, in a shell of its own or (`here`) in this one."""
     if not all(word.known for word in inner):
-        scope.found.unclear(f"part of what '{name}' runs is only known when it runs")
-    scope.code(" ".join(word.text for word in inner))
+        scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
+    scope.code(" ".join(word.text for word in inner), here=here)
 
 
 def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int]:

@@ -18,7 +18,10 @@ _LISTS = re.compile(r"-[abcdefgjksuv]+|-A|-[PSXG]")
 
 
 def change_directory(scope: Scope, words: Sequence[Word]) -> None:
-    """`cd` and `pushd`: where the rest of the line runs."""
+    """`cd`, `pushd` and `popd`: where the rest of the line runs."""
+    if words[0].text == "popd":
+        scope.enter((None, scope.around.cwd), certain=True)
+        return
     given = operands(words)
     if given and given[0].text == "-":
         scope.enter((None,), certain=True)
@@ -34,11 +37,6 @@ def change_directory(scope: Scope, words: Sequence[Word]) -> None:
         scope.enter((posixpath.normpath(text),), certain=False)
     else:
         scope.enter((None,), certain=True)
-
-
-def pop_directory(scope: Scope, _: Sequence[Word]) -> None:
-    """`popd`: somewhere earlier."""
-    scope.enter((None, scope.around.cwd), certain=True)
 
 
 def mkdir(scope: Scope, words: Sequence[Word]) -> None:

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from toolgate.command.analysis.options import has, next_word, operands, option_values, read_options
 from toolgate.command.analysis.paths import Where
@@ -61,12 +61,6 @@ def rsync(scope: Scope, words: Sequence[Word]) -> None:
         return
     for source in given[:-1]:
         _replaces(scope, source, given[-1], recursive=True, contents=source.text.endswith("/"))
-
-
-def permissions(scope: Scope, words: Sequence[Word]) -> None:
-    """`xargs chown`: every word is only known when it runs."""
-    if scope.repeated and len(words) == 2 and not words[1].known:
-        scope.found.danger(f"'{words[0].text}': it changes permissions recursively")
 
 
 def target_directory(words: Sequence[Word]) -> Word | None:
@@ -205,26 +199,17 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def tar(scope: Scope, words: Sequence[Word]) -> None:
-    """The archive that `tar -c` makes."""
-    if has(words, "-c", "--create") or _tar_letters(words).find("c") >= 0:
-        for archive in _archives(words):
+    """The archive that `tar -c` makes; in `tar cbf 20 file`, letters without a dash have their values in turn."""
+    first, valued = next_word(words, 0).text, program("tar").values
+    letters = first if first.isalpha() else ""
+    in_turn = [letter for letter in letters if f"-{letter}" in valued]
+    archives = list(option_values(words, ("-f", "--file"), valued))
+    if "f" in in_turn:
+        archives += words[2 + in_turn.index("f") :][:1]
+    if "c" in letters or has(words, "-c", "--create"):
+        for archive in archives:
             if archive.text not in ("", "-"):
                 _write_result(scope, archive)
-
-
-def _tar_letters(words: Sequence[Word]) -> str:
-    """The letters of `tar cf …`, which stand without a dash."""
-    text = words[1].text if len(words) > 1 else ""
-    return text if text.isalpha() else ""
-
-
-def _archives(words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the values of `-f`; for letters without a dash, that is the word of its turn."""
-    valued = program("tar").values
-    letters = [letter for letter in _tar_letters(words) if f"-{letter}" in valued]
-    if "f" in letters:
-        yield from words[2 + letters.index("f") :][:1]
-    yield from option_values(words, ("-f", "--file"), valued)
 
 
 def _write_result(scope: Scope, target: Word) -> None:

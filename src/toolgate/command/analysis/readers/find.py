@@ -1,6 +1,5 @@
-"""`find` and `fd`: starting points, and actions that run, remove or write."""
+"""`find`: starting points, and actions that run, remove or write."""
 
-import re
 from collections.abc import Sequence
 
 from toolgate.command.analysis.program import program
@@ -10,15 +9,6 @@ from toolgate.command.words import UNRESOLVED, Word
 
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls", "-cpio", "-ncpio"})
-_ALONE = frozenset(
-    """
-    -print -print0 -delete -ls -prune -depth -o -a -or -and -not -follow -xdev -mount -empty -daystart -quit
-    -true -false -readable -writable -executable -nouser -nogroup -noleaf -ignore_readdir_race -L -H -P
-    """.split()
-)
-"""Words of an expression that have no value."""
-_FD_MARK = re.compile(r"\{(?://?|/?\.)\}")
-"""`{/}`, `{//}`, `{.}` and `{/.}`: parts of a path that was found."""
 
 
 def find(scope: Scope, words: Sequence[Word]) -> None:
@@ -56,7 +46,7 @@ def _only_reads(words: Sequence[Word]) -> bool:
 def _is_value(words: Sequence[Word], at: int) -> bool:
     """Whether the word belongs to the test before it."""
     before = words[at - 1].text
-    return before.startswith("-") and before not in _ALONE
+    return before.startswith("-") and before not in program("find").flags
 
 
 def _plus(words: Sequence[Word], at: int) -> bool:
@@ -67,12 +57,3 @@ def _found(word: Word) -> Word:
     if "{}" not in word.text:
         return word
     return word._replace(text=word.text.replace("{}", UNRESOLVED), known=False)
-
-
-def fd(scope: Scope, words: Sequence[Word]) -> None:
-    """`fd -x command`."""
-    for at, word in enumerate(words):
-        if word.text in ("-x", "--exec", "-X", "--exec-batch"):
-            inner = [_found(word._replace(text=_FD_MARK.sub("{}", word.text))) for word in words[at + 1 :]]
-            scope.repeat([*inner, Word(UNRESOLVED, False)])
-            return

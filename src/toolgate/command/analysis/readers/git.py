@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from toolgate.command.analysis.effects import apply_facts
-from toolgate.command.analysis.options import Options, next_word, operands, option_values
+from toolgate.command.analysis.options import Options, has, next_word, operands, option_values
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.program import UNKNOWN, program
 from toolgate.command.analysis.scope import Scope
@@ -100,17 +100,16 @@ def checkout(scope: Scope, words: Sequence[Word]) -> None:
     """`git checkout`: whether its operands are files, or a branch."""
     texts = [word.text for word in words[1:]]
     given = [text for text in texts if not text.startswith("-")]
-    files = len(given) > 1 or any(_exists(scope, text) for text in given)
-    if files and _has(words, "-b", "--orphan", "-c", "--create"):
-        files = False
-    if files or "--" in texts or _has(words, "--pathspec-from-file"):
+    creates = has(words, "-b", "--orphan", "-c", "--create", only_letters=True)
+    files = not creates and (len(given) > 1 or any(_exists(scope, text) for text in given))
+    if files or "--" in texts or has(words, "--pathspec-from-file", only_letters=True):
         scope.found.danger("it discards uncommitted work")
 
 
 def _exists(scope: Scope, text: str) -> bool:
-    place = scope.place(text)
     if UNRESOLVED in text or any(letter in text for letter in "*?["):
         return "." in text
+    place = scope.place(text)
     return place.where is Where.inside and any(scope.around.kind(path) != "absent" for path in place.paths)
 
 
@@ -125,17 +124,13 @@ def reset(scope: Scope, words: Sequence[Word]) -> None:
 
 def config(scope: Scope, words: Sequence[Word]) -> None:
     """`git config --global name` shows a setting; with a value behind the name it changes one."""
-    if not _has(words, "--global", "--system"):
+    if not has(words, "--global", "--system", only_letters=True):
         return
     given = [word.text for word in operands(words)]
     shows = given[:1] in (["list"], ["get"]) or (len(given) == 1 and "." in given[0])
     shows = shows or _CONFIG_READS.given(words, only_letters=True)
     if not shows or _CONFIG_WRITES.given(words, only_letters=True):
         scope.found.danger("it changes settings outside the root")
-
-
-def _has(words: Sequence[Word], *options: str) -> bool:
-    return Options.read(options).given(words, only_letters=True)
 
 
 def _paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from toolgate.command.analysis.options import operands, option_values
+from toolgate.command.analysis.options import next_word, operands, option_values
 from toolgate.command.analysis.program import Program, program
 from toolgate.command.analysis.scope import STDIN_FILES, Scope
 from toolgate.command.analysis.unknown_programs import suspect
+from toolgate.command.analysis.wrapped_command import run_code
 from toolgate.command.words import UNRESOLVED, Word
 
 _FOREIGN_CODE = re.compile(r"-[a-zA-Z]*c|--commands?|-c[a-z]*|-e|--execute", re.IGNORECASE)
@@ -55,22 +56,16 @@ def shell(scope: Scope, words: Sequence[Word]) -> None:
             return
         if word.text in ("--rcfile", "--init-file") and at + 1 < len(words):
             run_script(scope, name, words[at + 1], scope.code)
-        at += 1 + _values(word.text)
+            at += 1
+        at += 1 if word.text.startswith("--") else 1 + word.text.count("o") + word.text.count("O")
     at += at < len(words) and words[at].text in ("-", "--")
     rest = words[at:]
     if reads_code:
-        _code(scope, name, rest[:1])
+        run_code(scope, name, rest[:1])
     elif rest and not any(word.text.startswith("-") and "s" in word.text for word in words[1:at]):
         run_script(scope, name, rest[0], scope.code)
     else:
         run_stdin(scope, name, scope.code)
-
-
-def _values(option: str) -> int:
-    """How many words behind an option belong to it."""
-    if option.startswith("--"):
-        return 1 if option in ("--rcfile", "--init-file") else 0
-    return sum(letter in "oO" for letter in option[1:])
 
 
 def run_script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) -> None:
@@ -84,14 +79,6 @@ def run_script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) 
     elif program(name).shell or name in (".", "source"):
         for path in paths:
             scope.follow(path, here=not program(name).shell)
-
-
-def _code(scope: Scope, name: str, code: Sequence[Word]) -> None:
-    if not code:
-        return
-    if not code[0].known:
-        scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
-    scope.code(code[0].text)
 
 
 def run_stdin(scope: Scope, name: str, use: Callable[[str], None]) -> None:
@@ -114,9 +101,7 @@ def evaluate(scope: Scope, words: Sequence[Word]) -> None:
     """`eval`: its words, joined, are code."""
     if [word.text for word in words[1:2]] == ["--"]:
         words = words[1:]
-    if not all(word.known for word in words[1:]):
-        scope.found.unclear("part of what 'eval' runs is only known when it runs")
-    scope.code(" ".join(word.text for word in words[1:]), here=True)
+    run_code(scope, "eval", words[1:], here=True)
 
 
 def source(scope: Scope, words: Sequence[Word]) -> None:
@@ -127,10 +112,9 @@ def source(scope: Scope, words: Sequence[Word]) -> None:
 
 def trap(scope: Scope, words: Sequence[Word]) -> None:
     """`trap`: code for later."""
-    if len(words) > 2 and words[1].text not in ("-", "", "-l", "-p", "--"):
-        _code(scope, "trap", words[1:2])
-    elif len(words) > 3 and words[1].text == "--":
-        _code(scope, "trap", words[2:3])
+    given = words[2:] if next_word(words, 0).text == "--" else words[1:]
+    if len(given) > 1 and given[0].text not in ("-", "", "-l", "-p"):
+        run_code(scope, "trap", given[:1])
 
 
 def alias(scope: Scope, words: Sequence[Word]) -> None:
@@ -138,7 +122,7 @@ def alias(scope: Scope, words: Sequence[Word]) -> None:
     for word in words[1:]:
         _, equals, code = word.text.partition("=")
         if equals:
-            _code(scope, "alias", [word._replace(text=code)])
+            run_code(scope, "alias", [word._replace(text=code)])
 
 
 def foreign_shell(scope: Scope, words: Sequence[Word]) -> None:
@@ -164,13 +148,12 @@ def foreign_shell(scope: Scope, words: Sequence[Word]) -> None:
 def interpret(scope: Scope, words: Sequence[Word], known: Program) -> None:
     """Python, node, perl, ruby …: opaque code is searched, a script is noted, code from a pipe is asked about."""
     name = words[0].text
-    options = known.code
     if name in ("perl", "ruby") and any(_IN_PLACE.match(word.text) for word in words[1:]):
         scope.edit(words[1:])
-    if any(_is_option(word.text, option) for word in words[1:] for option in options):
+    if code_words := list(_code_words(words, known.code)):
         for word in words[1:]:
             _search(scope, name, word.text)
-        if not all(code.known for code in _code_words(words, options)):
+        if not all(code.known for code in code_words):
             scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
         return
     if any(word.text in known.checks for word in words[1:]):

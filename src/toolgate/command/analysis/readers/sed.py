@@ -1,10 +1,9 @@
 """`sed` programs, read just far enough to see whether they run commands or write files."""
 
-import itertools
 import re
 from collections.abc import Sequence
 
-from toolgate.command.analysis.options import read_options
+from toolgate.command.analysis.options import has, read_options
 from toolgate.command.analysis.program import program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
@@ -36,8 +35,8 @@ _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 def sed(scope: Scope, words: Sequence[Word]) -> None:
     """Ask about a program that runs commands (`e`), writes files (`w`) or cannot be read."""
-    codes = [] if _is_confined(words) else _codes(words)
-    for code in codes:
+    confined = has(words, "--sandbox")  # GNU sed then refuses programs that run commands or open files
+    for code in [] if confined else _codes(words):
         if code is not None and UNRESOLVED in code:
             scope.found.unclear(
                 "part of its 'sed' program is only known when it runs, and may run commands or write files"
@@ -47,12 +46,6 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
             scope.found.unclear("its 'sed' program may run commands or write files")
     if edits_in_place(words):
         scope.edit(words[1:])
-
-
-def _is_confined(words: Sequence[Word]) -> bool:
-    """Whether `--sandbox` is given, with which GNU sed refuses programs that run commands or open files."""
-    options = itertools.takewhile(lambda text: text != "--", (word.text for word in words))
-    return "--sandbox" in options
 
 
 def edits_in_place(words: Sequence[Word]) -> bool:

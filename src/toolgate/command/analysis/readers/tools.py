@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from toolgate.command.analysis.effects import LOCAL, SENDING_METHODS
 from toolgate.command.analysis.options import has, operands, option_values
-from toolgate.command.analysis.program import REASONS, program
-from toolgate.command.analysis.scope import STDIN_FILES, Scope
-from toolgate.command.analysis.wrapped_command import run_code
+from toolgate.command.analysis.program import REASONS
+from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import Word
 
 _CMAKE = {"remove": "rm", "remove_directory": "rm", "rename": "mv", "copy": "cp", "copy_if_different": "cp"}
@@ -34,13 +33,6 @@ def cmake(scope: Scope, words: Sequence[Word]) -> None:
         scope.run(inner)
 
 
-def make(scope: Scope, words: Sequence[Word]) -> None:
-    """`make`: rules that do not come from a file of the project."""
-    for file in option_values(words, ("-f", "--file", "--makefile"), program("make").values):
-        if not file.known or file.text in STDIN_FILES:
-            scope.found.unclear("the rules of 'make' are only known when it runs")
-
-
 def package_scripts(scope: Scope, words: Sequence[Word]) -> None:
     """`npm run publish`, and packages that are installed for the whole system."""
     given = [word.text for word in operands(words)]
@@ -56,19 +48,6 @@ def gdb(scope: Scope, words: Sequence[Word]) -> None:
         scope.found.unclear("its 'gdb' commands may run programs")
     if any(option_values(words, ("-x", "--command", "-command"))) or not all(word.known for word in words[1:]):
         scope.found.unclear("what 'gdb' runs is only known when it runs")
-
-
-def capsh(scope: Scope, words: Sequence[Word]) -> None:
-    """`capsh -- …` runs bash with what follows."""
-    at = next((at for at, word in enumerate(words) if word.text in ("--", "==", "-+", "=+")), None)
-    if at is not None:
-        scope.run([Word("bash"), *words[at + 1 :]])
-
-
-def each_operand(scope: Scope, words: Sequence[Word]) -> None:
-    """`concurrently 'a' 'b'`: every operand is code."""
-    for word in operands(words, program(words[0].text).values):
-        run_code(scope, words[0].text, [word])
 
 
 def curl(scope: Scope, words: Sequence[Word]) -> None:
