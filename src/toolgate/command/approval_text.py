@@ -38,7 +38,8 @@ def request_detail(
     """
     shown = visible(command)
     short = collapse_runs(shown)
-    lines = [_set_apart(short), "", f"in: {_one_line(cwd)}   access: {access}"]
+    command_lines = [GUTTER + line for line in short.split("\n")] if "\n" in short else [short]
+    lines = [*command_lines, "", f"in: {_one_line(cwd)}   access: {access}"]
     lines += [f"because: {visible(reason, keep='')}" for reason in reasons]
     lines += _variables("where", values or {})
     lines += _variables("with", environment or {})
@@ -69,10 +70,6 @@ def without_command(detail: str) -> str:
     lines = detail.split("\n")
     start = 0 if lines[0].startswith(GUTTER) else 1
     return "\n".join(line for line in lines[start:] if not line.startswith(GUTTER))
-
-
-def _set_apart(text: str) -> str:
-    return "\n".join(GUTTER + line for line in text.split("\n")) if "\n" in text else text
 
 
 def _one_line(text: str) -> str:

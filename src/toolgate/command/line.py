@@ -88,10 +88,6 @@ def _content(command: Simple) -> Word | None:
 
 def _word(lexeme: Lexeme) -> Word:
     parts = lexeme.parts if lexeme.parts is not None else (Part("bare", lexeme.raw),)
-    known = all(part.kind in ("bare", "quoted") for part in parts) and not (parts and _is_tilde(parts[0]))
+    known = all(part.kind in ("bare", "quoted") for part in parts) and not lexeme.raw.startswith("~")
     text = "".join(part.text if part.kind in ("bare", "quoted") else UNRESOLVED for part in parts)
     return Word(text, known, any(part.kind == "quoted" for part in parts), lexeme.raw)
-
-
-def _is_tilde(part: Part) -> bool:
-    return part.kind == "bare" and part.text.startswith("~")

@@ -28,11 +28,11 @@ def resolve(scope: Scope, lexeme: Lexeme) -> Word:
         bare += value if part.kind == "bare" else "x" * len(value)
     if "$(" in text or "`" in text:
         scope.found.holds_code = True
-    if bare.startswith("~"):
-        home = scope.around.home
-        text = home + text[1:] if home and bare[1:2] in ("", "/") else text
+    is_home = bare.startswith("~") and bare[1:2] in ("", "/")
+    if is_home and scope.around.home:
+        text = scope.around.home + text[1:]
     expands = _expands(bare)
-    if expands and _depends_on_files(bare):
+    if expands and (any(mark in bare for mark in "*?[") or (bare.startswith("~") and not is_home)):
         scope.found.unresolved[f"'{lexeme.raw}' stands for whatever matches it"] = None
     return Word(text, known and not expands, quoted, lexeme.raw)
 
@@ -42,12 +42,6 @@ def _expands(bare: str) -> bool:
     if "*" in bare or "?" in bare or bare.startswith("~") or -1 < bare.find("[") < bare.rfind("]"):
         return True
     return "{" in bare and "}" in bare and ("," in bare or ".." in bare)
-
-
-def _depends_on_files(bare: str) -> bool:
-    """Whether unquoted text stands for files that match, or for another directory of the shell's (`~-`, `~name`)."""
-    braces_or_home = not any(character in bare for character in "*?[") and (bare[0] != "~" or bare[1:2] in ("", "/"))
-    return not braces_or_home
 
 
 def resolve_parts(scope: Scope, parts: Iterable[Part]) -> None:

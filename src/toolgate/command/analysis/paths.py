@@ -70,7 +70,8 @@ def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Judge
         elif cwd.startswith("/"):
             place = _absolute(f"{cwd}/{text}", around)
         else:
-            place = _relative(posixpath.normpath(f"{cwd}/{text}"))
+            normal = posixpath.normpath(f"{cwd}/{text}")
+            place = _OUTSIDE if normal.split("/", 1)[0] == ".." else JudgedPath(Where.inside, (normal,))
         if place.where is not Where.inside:
             return place
         found.update(dict.fromkeys(place.paths))
@@ -101,10 +102,6 @@ def expand(pattern: str, around: Surroundings) -> list[str] | None:
             ]
         found = deeper
     return [path for path in found if around.kind(path) != "absent"]
-
-
-def _relative(normal: str) -> JudgedPath:
-    return _OUTSIDE if normal == ".." or normal.startswith("../") else JudgedPath(Where.inside, (normal,))
 
 
 def _absolute(text: str, around: Surroundings) -> JudgedPath:

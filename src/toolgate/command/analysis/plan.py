@@ -9,8 +9,6 @@ from toolgate.command.words import UNRESOLVED
 
 Kind = Literal["absent", "file", "directory"]
 """What a path leads to; anything that is neither absent nor a directory counts as a file."""
-
-
 SYSTEM = (
     *("/usr", "/opt", "/nix", "/gnu", "/snap", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"),
     *("/proc", "/sys", "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/texmf", "/var/cache/fontconfig"),

@@ -16,11 +16,8 @@ from toolgate.command.words import UNRESOLVED, Word
 
 MOST_DIRECTORIES = 16
 """How many directories a command may run in before the directory counts as unknown."""
-
 MAX_SCRIPT = 1 << 18
 """Characters of a script that is looked into."""
-
-
 STDIN_FILES = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 """Names under which a program opens its standard input as a file."""
 
@@ -91,8 +88,7 @@ class Findings:
 
     def unclear(self, reason: str) -> None:
         """A reason to ask that no rule can answer: what runs is not known."""
-        self.dangers[reason] = None
-        self.unknown.add(reason)
+        self.danger(reason, sure=False)
         self.commands[(UNRESOLVED,)] = None
 
     def plan(self) -> CommandPlan:
@@ -256,11 +252,10 @@ class Scope:
     def path(self, text: str, *, reads: bool = False) -> JudgedPath:
         """`place`, and a path outside the root is noted. To read (`reads`) what the sandbox shows is no danger."""
         place = self.place(text)
-        if place.where is Where.shown and reads:
+        if place.where in (Where.outside, Where.shown):
             self.found.commands[("..", text)] = None
-        elif place.where in (Where.outside, Where.shown):
-            self.found.commands[("..", text)] = None
-            self.found.danger(f"'{text}' is outside the root")
+            if place.where is Where.outside or not reads:
+                self.found.danger(f"'{text}' is outside the root")
         return place
 
     def write(self, word: Word, append: bool = False) -> None:

@@ -44,15 +44,14 @@ def analyse_input(typed: TypedInput, around: Surroundings | None = None) -> Comm
     own = analyse(typed.command, around)
     found = _with_input(typed.command, whole, around)
     readers = [name for name in _names(own) if _runs_input(name)]
-    plans = [_with_input(program(name).language or name, whole, around) for name in dict.fromkeys(readers)]
-    dangers = dict.fromkeys([*found.dangers, *(danger for plan in plans for danger in plan.dangers)])
-    dangers.update(dict.fromkeys(_beyond(typed, own, readers, around)))
-    commands = dict.fromkeys([*found.commands, *(command for plan in plans for command in plan.commands)])
+    inner = [_with_input(program(name).language or name, whole, around) for name in dict.fromkeys(readers)]
+    plans = [found, *inner]
+    dangers = [danger for plan in plans for danger in plan.dangers]
     return replace(
         found,
-        commands=tuple(commands),
-        dangers=tuple(dangers),
-        suspects=tuple(dict.fromkeys([*found.suspects, *(one for plan in plans for one in plan.suspects)])),
+        commands=tuple(dict.fromkeys(command for plan in plans for command in plan.commands)),
+        dangers=tuple(dict.fromkeys([*dangers, *_beyond(typed, own, readers, around)])),
+        suspects=tuple(dict.fromkeys(words for plan in plans for words in plan.suspects)),
     )
 
 

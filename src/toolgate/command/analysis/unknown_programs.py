@@ -38,12 +38,8 @@ def suspect(scope: Scope, words: Sequence[Word]) -> None:
 
 def _pieces(words: Sequence[Word]) -> list[str]:
     """The words, code inside them in pieces; a program that is named by its path, by its name."""
-    found: list[str] = []
-    for word in words:
-        for piece in _SEPARATORS.split(word.text):
-            if piece:
-                found.append(posixpath.basename(piece) if piece.startswith("/") else piece)
-    return found
+    pieces = [piece for word in words for piece in _SEPARATORS.split(word.text) if piece]
+    return [posixpath.basename(piece) if piece.startswith("/") else piece for piece in pieces]
 
 
 def writes_of_unknown(scope: Scope, words: Sequence[Word]) -> None:

@@ -57,7 +57,8 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
         _options(scope, name, value)
     elif (meaning := _meaning(name)) == "code":
         _command(scope, name, value)
-    elif meaning and not _own(words):
+    elif meaning and not (words and words[0].known and words[0].text.startswith(("./", "../"))):
+        # a program of the project's own may have any variable
         found.danger(f"'{name}' changes what commands run", sure=False)
 
 
@@ -67,16 +68,11 @@ def _meaning(name: str) -> str:
     return "code" if _CODE.fullmatch(name) else "redefines" if _REDEFINES.fullmatch(name) else ""
 
 
-def _own(words: Sequence[Word] | None) -> bool:
-    """Whether it is set for a program of the project's own."""
-    return bool(words) and words is not None and words[0].text.startswith(("./", "../")) and words[0].known
-
-
 def _path(scope: Scope, value: Word, words: Sequence[Word] | None) -> None:
     """A `PATH` that does not begin with the old one may put something in front of every command."""
     if value.raw.lstrip('"').startswith(("$PATH:", "${PATH}:", "PATH=$PATH:", 'PATH="$PATH:')):
         return
-    if words is None or not words or words[0].text in ("export", "declare", "typeset", "local", "readonly"):
+    if not words or words[0].text in ("export", "declare", "typeset", "local", "readonly"):
         scope.path_changed = True
     elif program(words[0].text).well_known:
         scope.found.danger(f"'PATH' is changed for '{words[0].text}', which may then be another program", sure=False)

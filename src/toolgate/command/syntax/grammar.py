@@ -107,14 +107,13 @@ class Grammar(CompoundReader):
         command = Simple()
         while True:
             self.blank()
+            if self.most_words is not None and len(command.words) > self.most_words:
+                raise UnparsableError(f"it has more than {self.most_words} words")
             match = _PLAIN.match(self.text, self.at)
             if match:
-                plain = match.group().split()
-                self.count_words(len(command.words) + len(plain))
-                command.words.extend(map(Lexeme, plain))
+                command.words.extend(map(Lexeme, match.group().split()))
                 self.at = match.end()
                 continue
-            self.count_words(len(command.words))
             character = self.text[self.at : self.at + 1]
             if character in _ENDS_SIMPLE or (character == "&" and self.text[self.at + 1 : self.at + 2] != ">"):
                 return command
@@ -124,11 +123,6 @@ class Grammar(CompoundReader):
                 return self.definition(command)
             else:
                 self.simple_word(command)
-
-    def count_words(self, count: int) -> None:
-        """Stop where a simple command has too many words."""
-        if self.most_words is not None and count > self.most_words:
-            raise UnparsableError(f"it has more than {self.most_words} words")
 
     def simple_word(self, command: Simple) -> None:
         """One word, which may be an assignment."""

@@ -44,16 +44,11 @@ class RedirectReader(WordReader):
 
     def redirects(self) -> tuple[Redirect, ...]:
         """The redirections behind a compound command."""
-        found: list[Redirect] = []
-        while True:
-            self.blank()
-            redirect = self.redirect()
-            if redirect is None:
-                return tuple(found)
-            found.append(redirect)
+        return tuple(iter(self.redirect, None))
 
     def redirect(self) -> Redirect | None:
-        """One redirection, if one begins here."""
+        """One redirection, if one begins here or behind blanks."""
+        self.blank()
         if silent := _SILENT.match(self.text, self.at):
             self.at = silent.end()
             return _NO_FILE
