@@ -1,4 +1,4 @@
-"""What decides the effect of a command besides its words: build files, lists, other input, and what it finds."""
+"""What the effect of a command depends on besides its words: build files, lists of files, input, and what it finds."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,15 +34,15 @@ def note_dependencies(scope: Scope, words: Sequence[Word], known: Program) -> No
     if name in ("make", "gmake"):
         _makefiles(scope, words)
     for file in known.build_files:
-        _existing(scope, file)
+        _note_file(scope, file)
     if len(words) > _MOST_OPERANDS and not known.well_known:
         found.unresolved["it has too many words to look each up"] = None
         return
-    for file in _named(words, known):
-        _existing(scope, file)
+    for file in _named_files(words, known):
+        _note_file(scope, file)
 
 
-def _named(words: Sequence[Word], known: Program) -> Iterator[str]:
+def _named_files(words: Sequence[Word], known: Program) -> Iterator[str]:
     """Words that may be files which the program reads.
 
     The operands of well-known programs are what they act on, as they are then: only lists of others count there.
@@ -57,7 +57,7 @@ def _named(words: Sequence[Word], known: Program) -> Iterator[str]:
             yield value or next_word(words, at).text
 
 
-def _existing(scope: Scope, text: str) -> None:
+def _note_file(scope: Scope, text: str) -> None:
     if text and not text.startswith("-") and any(scope.around.kind(path) == "file" for path in scope.place(text).paths):
         scope.input(Word(text))
 

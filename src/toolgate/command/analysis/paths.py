@@ -29,7 +29,7 @@ class Where(Enum):
 
     inside = auto()
     free = auto()
-    """A device that swallows or produces."""
+    """A device such as `/dev/null`, which anything may read and write."""
     scratch = auto()
     """A private directory that may be used freely."""
     shown = auto()

@@ -39,7 +39,7 @@ QUICK = Limits(characters=4_000, steps=200, seconds=1.0)
 
 
 class Stdin(NamedTuple):
-    """Where a command's standard input comes from, if not from the end of a file."""
+    """Where a command's standard input comes from."""
 
     kind: str
     """`pipe`, `file` or `text`."""
@@ -75,7 +75,7 @@ class Findings:
         """Whether a limit was reached, so that part of the command line was not looked at."""
 
     def danger(self, reason: str, sure: bool = True) -> None:
-        """A reason to ask; not `sure` where it only may be so."""
+        """A reason to ask; without `sure`, it depends on something that is not known."""
         self.dangers[reason] = None
         if not sure:
             self.unknown.add(reason)
@@ -202,7 +202,7 @@ class Scope:
         return True
 
     def save(self) -> tuple[Any, ...]:
-        """What a subshell must not change outside; hand it to `restore`."""
+        """The state that a subshell must not change outside, for `restore`."""
         return self.cwds, self.fallback, self.stdin, self.path_changed
 
     def restore(self, saved: tuple[Any, ...]) -> None:

@@ -33,16 +33,16 @@ def run(scope: Scope, words: Sequence[Word]) -> None:
     if system:
         words = [head._replace(text=system.group(1)), *words[1:]]
     elif "/" in head.text:
-        _file(scope, words)
+        _run_file(scope, words)
         return
     known = program(words[0].text)
     if known.keyword and not head.quoted:
         found.unclear(f"'{head.text}' stands where a command is expected")
     if system or not _redefined(scope, words, known):
-        _known(scope, words, known)
+        _run_known(scope, words, known)
 
 
-def _known(scope: Scope, words: Sequence[Word], known: Program) -> None:
+def _run_known(scope: Scope, words: Sequence[Word], known: Program) -> None:
     if known.long:
         words = _spelled_out(words, known.long)
     note_dependencies(scope, words, known)
@@ -53,10 +53,10 @@ def _known(scope: Scope, words: Sequence[Word], known: Program) -> None:
         suspect(scope, words)
         writes_of_unknown(scope, words)
     if not (known.no_paths or known.own_paths):
-        _paths(scope, words, known)
+        _note_paths(scope, words, known)
 
 
-def _file(scope: Scope, words: Sequence[Word]) -> None:
+def _run_file(scope: Scope, words: Sequence[Word]) -> None:
     """A program that is named by its path: the project's own, or one from outside the root."""
     found = scope.found
     found.commands[tuple(word.text for word in words)] = None
@@ -72,15 +72,15 @@ def _file(scope: Scope, words: Sequence[Word]) -> None:
         return
     if known.suspect:
         suspect(scope, words)
-    _paths(scope, words, UNKNOWN)
+    _note_paths(scope, words, UNKNOWN)
 
 
 def _spelled_out(words: Sequence[Word], options: Sequence[str]) -> Sequence[Word]:
     """The words with long options in full: GNU programs and git take any beginning that is unambiguous."""
-    return [_full(word, options) if word.text.startswith("--") else word for word in words]
+    return [_full_name(word, options) if word.text.startswith("--") else word for word in words]
 
 
-def _full(word: Word, options: Sequence[str]) -> Word:
+def _full_name(word: Word, options: Sequence[str]) -> Word:
     name, equals, value = word.text.partition("=")
     if name == "--" or name in options:
         return word
@@ -121,7 +121,7 @@ def _shadowed(scope: Scope, words: Sequence[Word], known: Program) -> None:
         found.danger(f"'PATH' is changed before '{name}', which may then be another program", sure=False)
 
 
-def _paths(scope: Scope, words: Sequence[Word], known: Program) -> None:
+def _note_paths(scope: Scope, words: Sequence[Word], known: Program) -> None:
     """Note every word that is a path outside the root."""
     if not any("/" in word.text or "~" in word.text or ".." in word.text for word in words):
         return

@@ -56,7 +56,7 @@ def analyse_input(typed: TypedInput, around: Surroundings | None = None) -> Comm
 
 
 def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around: Surroundings | None) -> Iterator[str]:
-    """Why this input may do more than the same text in a here-document."""
+    """Yield why this input may do more than the same text in a here-document."""
     if len(typed.before) + len(typed.text) > MOST_TYPED:
         yield f"more than {MOST_TYPED:,} characters were typed, which are not followed any more"
     for name in dict.fromkeys(readers):

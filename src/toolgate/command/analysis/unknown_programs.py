@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"[\s;|&()<>`'\"={},]+")
 _WRITES = frozenset({"-o", "--output", "--out", "--outfile", "--output-file"})
 """Common names of options whose value is a file to write."""
 _MOST = 256
-"""Words that are compared with rules; a program with more of them is not known well enough."""
+"""Words of one program that are compared with rules."""
 
 
 def suspect(scope: Scope, words: Sequence[Word]) -> None:

@@ -58,7 +58,7 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
     elif (meaning := _meaning(name)) == "code":
         _command(scope, name, value)
     elif meaning and not (words and words[0].known and words[0].text.startswith(("./", "../"))):
-        # a program of the project's own may have any variable
+        # a program of the project itself may be given any variable
         found.danger(f"'{name}' changes what commands run", sure=False)
 
 

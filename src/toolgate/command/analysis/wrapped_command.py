@@ -25,7 +25,7 @@ def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
         return
     if known.after:
         for at in [at for at, word in enumerate(words) if word.text in known.after][:1]:
-            _behind(scope, words[at + 1 :], known)
+            _run_behind(scope, words[at + 1 :], known)
         return
     if known.verbs:
         at = next((i for i, word in enumerate(words[1:], 1) if word.text in known.verbs), len(words))
@@ -41,11 +41,11 @@ def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
         if known.joins and inner and not known.appends:
             run_code(scope, words[0].text, inner)
         else:
-            _inner(scope, words, inner, known)
+            _run_inner(scope, words, inner, known)
 
 
-def _behind(scope: Scope, inner: Sequence[Word], known: Program) -> None:
-    """The command behind a word such as `--`; where words are added to it, they also replace `{}`, as in `fd -x`."""
+def _run_behind(scope: Scope, inner: Sequence[Word], known: Program) -> None:
+    """Look at the command behind a word such as `-x`; words that are added to it also replace `{}`, as in `fd -x`."""
     if known.language:
         inner = [Word(known.language), *inner]
     if known.appends:
@@ -59,12 +59,12 @@ def _filled(word: Word) -> Word:
     return word._replace(text=text, known=word.known and text == word.text)
 
 
-def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], known: Program) -> None:
+def _run_inner(scope: Scope, words: Sequence[Word], inner: list[Word], known: Program) -> None:
     options = words[: len(words) - len(inner)]
     if known.joins and inner:
-        _templates(scope, options, inner)
+        _run_template(scope, options, inner)
         return
-    marks = _replaced(options) if known.appends else []
+    marks = _find_marks(options) if known.appends else []
     if len(marks) > _MOST_MARKS:
         scope.found.unclear(f"'{words[0].text}' replaces too many marks to follow")
         return
@@ -78,11 +78,11 @@ def _inner(scope: Scope, words: Sequence[Word], inner: list[Word], known: Progra
         scope.run(inner)
 
 
-def _templates(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> None:
+def _run_template(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> None:
     """`parallel`: its words, joined, are code; the values that it puts in are quoted for the shell."""
     code = " ".join(word.text for word in inner)
     filled = _TEMPLATE.sub(_VALUE, code)
-    for mark in _replaced(options):
+    for mark in _find_marks(options):
         filled = filled.replace(mark, _VALUE)
     if filled == code:
         filled = f"{code} {_VALUE}"
@@ -91,8 +91,8 @@ def _templates(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> 
     scope.repeated = before
 
 
-def _replaced(options: Sequence[Word]) -> list[str]:
-    """The marks that options such as `xargs -I` name, which are replaced by words that are not known."""
+def _find_marks(options: Sequence[Word]) -> list[str]:
+    """The marks that options such as `xargs -I` name: words that are not known replace them."""
     marks: list[str] = []
     for at, word in enumerate(options):
         name, equals, value = word.text.partition("=")
@@ -135,7 +135,7 @@ def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int
         elif text in known.values:
             at += 2
         elif (text.startswith("-") and len(text) > 1) or text in known.flags:
-            values = _values(text, known)
+            values = _value_count(text, known)
             if values is None and not equals:
                 guesses.add(at + 2)
             at += 1 + (values or 0)
@@ -149,7 +149,7 @@ def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int
     yield from sorted(guess for guess in later if at < guess < len(words))
 
 
-def _values(text: str, known: Program) -> int | None:
+def _value_count(text: str, known: Program) -> int | None:
     """How many words behind an option, or a cluster of letters, belong to it; None if that is not known."""
     if text in known.flags:
         return 0

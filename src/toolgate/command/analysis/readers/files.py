@@ -72,7 +72,7 @@ def target_directory(words: Sequence[Word]) -> Word | None:
 
 
 def _sources(words: Sequence[Word]) -> list[Word]:
-    """The operands; without `-t`, the last one is the target."""
+    """The operands of `cp` and similar programs; without `-t`, the last one is the target."""
     given = read_options(words, program("cp").values, program("cp").flags)
     return [word for option, word in given if not option]
 

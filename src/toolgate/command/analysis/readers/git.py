@@ -34,7 +34,7 @@ _HELPER = re.compile(r"\w[\w-]*::")
 
 def git(scope: Scope, words: Sequence[Word]) -> None:
     """Look at one git command."""
-    at, safe = _globals(scope, words)
+    at, safe = _global_options(scope, words)
     if at >= len(words) or not safe:
         scope.found.commands[tuple(word.text for word in words)] = None
     if at >= len(words):
@@ -48,10 +48,10 @@ def git(scope: Scope, words: Sequence[Word]) -> None:
     if known is UNKNOWN:
         scope.found.unclear(f"'git {verb.text}' is an alias or an unknown command")
     apply_facts(scope, words[at:], known, subcommand=True)
-    _paths(scope, verb.text, rest)
+    _note_paths(scope, verb.text, rest)
 
 
-def _globals(scope: Scope, words: Sequence[Word]) -> tuple[int, bool]:
+def _global_options(scope: Scope, words: Sequence[Word]) -> tuple[int, bool]:
     """The position of the git command, and whether no option before it changes what git does."""
     at, safe = 1, True
     while at < len(words) and words[at].text.startswith("-"):
@@ -63,14 +63,14 @@ def _globals(scope: Scope, words: Sequence[Word]) -> tuple[int, bool]:
             scope.path(value)
         elif name not in program("git").flags:
             safe = False
-            _risky_global(scope, name, value)
+            _risky_option(scope, name, value)
         at += 1
     if not words[min(at, len(words)) - 1].known:
         scope.found.unclear("an option of git is only known when it runs")
     return at, safe
 
 
-def _risky_global(scope: Scope, name: str, value: str) -> None:
+def _risky_option(scope: Scope, name: str, value: str) -> None:
     if name in ("--git-dir", "--work-tree"):
         scope.path(value)
     elif name == "-c" and _HARMLESS_KEYS.fullmatch(value.partition("=")[0].lower()):
@@ -85,7 +85,7 @@ def _risky_global(scope: Scope, name: str, value: str) -> None:
 def clone(scope: Scope, words: Sequence[Word]) -> None:
     """`git clone -c name=value`: a setting of the new repository, which git obeys while it clones."""
     for value in option_values(words, ("-c", "--config"), program("git-clone").values):
-        _risky_global(scope, "-c", value.text)
+        _risky_option(scope, "-c", value.text)
 
 
 def bundle(scope: Scope, words: Sequence[Word]) -> None:
@@ -133,7 +133,7 @@ def config(scope: Scope, words: Sequence[Word]) -> None:
         scope.found.danger("it changes settings outside the root")
 
 
-def _paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
+def _note_paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
     """Operands outside the root; messages and patterns are none."""
     if verb in ("grep", "commit", "notes") and not any(word.text == "--" for word in rest):
         return

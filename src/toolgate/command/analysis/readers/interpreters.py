@@ -152,7 +152,7 @@ def interpret(scope: Scope, words: Sequence[Word], known: Program) -> None:
         scope.edit(words[1:])
     if code_words := list(_code_words(words, known.code)):
         for word in words[1:]:
-            _search(scope, name, word.text)
+            _search_code(scope, name, word.text)
         if not all(code.known for code in code_words):
             scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
         return
@@ -166,11 +166,11 @@ def interpret(scope: Scope, words: Sequence[Word], known: Program) -> None:
             return
         if (not word.text.startswith("-") or word.text == "-") and before not in ("-X", "-W", "-r", "-I", "--import"):
             if name not in ("deno", "bun"):
-                run_script(scope, name, word, lambda code: _search(scope, name, code))
+                run_script(scope, name, word, lambda code: _search_code(scope, name, code))
             suspect(scope, words[at:])
             return
         before = word.text
-    run_stdin(scope, name, lambda code: _search(scope, name, code))
+    run_stdin(scope, name, lambda code: _search_code(scope, name, code))
 
 
 def split_module(words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
@@ -209,7 +209,7 @@ def _code_words(words: Sequence[Word], options: Collection[str]) -> Iterator[Wor
                 yield words[at + 1] if follows and at + 1 < len(words) else word
 
 
-def _search(scope: Scope, name: str, code: str) -> None:
+def _search_code(scope: Scope, name: str, code: str) -> None:
     match = _DESTROYS.search(code)
     if match:
         scope.found.unclear(f"the code that '{name}' runs mentions '{match.group().strip()}'")
@@ -218,7 +218,7 @@ def _search(scope: Scope, name: str, code: str) -> None:
 def statements(scope: Scope, words: Sequence[Word]) -> None:
     """`python -m timeit`: its words are code."""
     for word in words[1:]:
-        _search(scope, words[0].text, word.text)
+        _search_code(scope, words[0].text, word.text)
 
 
 def sql(scope: Scope, words: Sequence[Word]) -> None:
