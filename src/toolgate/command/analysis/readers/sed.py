@@ -55,10 +55,10 @@ def edits_in_place(words: Sequence[Word]) -> bool:
 
 def _codes(words: Sequence[Word]) -> list[str | None]:
     """The code of its programs, from options or else the first operand; None is code in a file."""
-    known = program("sed")
-    given = list(read_options(words, known.values, known.flags))
+    given = list(read_options(words, program("sed").values, program("sed").flags))
     codes = [None if option in _FILES else word.text for option, word in given if option in _FILES | _CODE]
-    return codes or [word.text for option, word in given if not option][:1]
+    operands: list[str | None] = [word.text for option, word in given if not option]
+    return codes or operands[:1]
 
 
 def harmless(code: str) -> bool:
