@@ -7,6 +7,10 @@ UNRESOLVED = "\N{REPLACEMENT CHARACTER}"
 """Stands in a word's text for what only the shell knows when it runs."""
 
 
+_SINGLE = re.compile(r'"(?:[^"\\`@*]|\\.)*"', re.DOTALL)
+"""One quotation, without what may still become several words (`"$@"`, `"${a[@]}"`)."""
+
+
 class Word(NamedTuple):
     """One word of a command."""
 
@@ -18,6 +22,11 @@ class Word(NamedTuple):
     """Whether any part of it was quoted: such a word is content, never an option."""
     raw: str = ""
     """As it was typed."""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the command gets exactly one word: what the shell expands in it is not split."""
+        return self.known or _SINGLE.fullmatch(self.raw) is not None
 
 
 _ESCAPES = {"a": 7, "b": 8, "e": 27, "E": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}

@@ -40,7 +40,14 @@ _FIXED = {
     "DEBIAN_FRONTEND": "noninteractive",
 }
 """Values for a shell without a terminal: programs use no pager, no editor and no password prompt."""
-_GIT = {"core.fsmonitor": "false", "log.showSignature": "false"}
+_GIT = {
+    "core.fsmonitor": "false",
+    "log.showSignature": "false",
+    "gpg.program": "gpg",
+    "gpg.openpgp.program": "gpg",
+    "gpg.x509.program": "gpgsm",
+    "gpg.ssh.program": "ssh-keygen",
+}
 """Settings that keep a repository's own configuration from running programs in `git status` and `git log`."""
 
 _GIT_WRITES = {

@@ -14,8 +14,10 @@ from toolgate.command.analysis.plan import Kind, Surroundings
 from toolgate.command.analysis.scope import MAX_SCRIPT
 from toolgate.command.line import read_line
 from toolgate.errors import ToolError
+from toolgate.sandbox.git.index import MAX_BYTES as MAX_INDEX
 from toolgate.sandbox.system_paths import private_configuration
 from toolgate.search.listing import list_directory
+from toolgate.shell.git_programs import Files, git_programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,6 +52,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         aliases=_Aliases(state.aliases),
         shadows=_shadows(workspace, environment.get("PATH", ""), root, directory),
         content=_contents(workspace),
+        git_programs=functools.partial(git_programs, Files(root, _kinds(workspace), _bytes(workspace))),
         holds_code=lambda: any(_is_code(variable) for variable in state.variables.values()),
         evaluates=lambda: any("i" in variable.flags or "n" in variable.flags for variable in state.variables.values()),
     )
@@ -148,15 +151,24 @@ def _entries(workspace: Workspace) -> Callable[[str], tuple[str, ...] | None]:
 
 
 def _contents(workspace: Workspace) -> Callable[[str], str | None]:
+    read = _bytes(workspace, MAX_SCRIPT * 4 + 1)
+
     def content(path: str) -> str | None:
-        try:
-            with workspace.open_file(path) as file:
-                text = file.read(MAX_SCRIPT * 4 + 1, 0)
-        except (ToolError, OSError):
-            return None
-        return None if b"\0" in text else text.decode(errors="replace")
+        text = read(path)
+        return None if text is None or b"\0" in text else text.decode(errors="replace")
 
     return content
+
+
+def _bytes(workspace: Workspace, max_bytes: int = MAX_INDEX) -> Callable[[str], bytes | None]:
+    def read(path: str) -> bytes | None:
+        try:
+            with workspace.open_file(path) as file:
+                return file.read(min(max_bytes, file.stat.st_size), 0)
+        except (ToolError, OSError):
+            return None
+
+    return read
 
 
 def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[str], str | None]:

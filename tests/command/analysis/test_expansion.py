@@ -50,3 +50,13 @@ def test_the_commands_of_a_substitution_are_found() -> None:
 
 def test_a_directory_that_is_changed_changes_what_pwd_stands_for() -> None:
     assert ("cat", "/project/src/f") in judged("cd src && cat $PWD/f").commands
+
+
+@pytest.mark.parametrize("command", ["echo ${ rm x; }", "echo ${| rm x; }", 'echo "${ rm x; }"'])
+def test_a_substitution_of_newer_shells_asks(command: str) -> None:
+    assert "runs commands" in judged(command).reason
+
+
+@pytest.mark.parametrize("command", ["1<> f echo x", "exec 3<> f; echo x >&3"])
+def test_a_file_that_is_opened_to_read_and_write_is_overwritten(command: str) -> None:
+    assert judged(command).reason == "it overwrites 'f', which exists"

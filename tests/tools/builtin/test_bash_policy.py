@@ -209,14 +209,14 @@ HOSTILE = {
 }
 
 
-def hostile_repository(root: Path) -> None:
+def hostile_repository(root: Path, settings: dict[str, str] = HOSTILE) -> None:
     evil = root / "evil"
     evil.write_text("#!/bin/sh\ntouch pwned\ncat\n")
     evil.chmod(0o755)
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
     commit = ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "first"]
-    settings = [["config", name, value] for name, value in HOSTILE.items()]
-    for words in (["init", "-q"], ["add", "f"], commit, *settings):
+    configured = [["config", name, value] for name, value in settings.items()]
+    for words in (["init", "-q"], ["add", "f"], commit, *configured):
         subprocess.run(["git", *words], cwd=root, check=True, env=environment)
     (root / "f").write_text("changed\n")
 
@@ -229,6 +229,32 @@ async def test_c08_a_hostile_configuration_runs_nothing(headless: Guarded) -> No
         assert (response.data["exit_code"], response.data["stdout"] != "") == (0, True)
 
     assert not (headless.root / "pwned").exists()
+
+
+RUN_WHILE_READING = [
+    ({"filter.a.clean": "./evil"}, "* filter=a", "git status"),
+    ({"filter.a.process": "./evil"}, "* filter=a", "git status -s"),
+    ({"diff.a.textconv": "./evil"}, "* diff=a", "git log -p"),
+    ({"diff.a.textconv": "./evil"}, "* diff=a", "git log -S content"),
+    ({"core.alternateRefsCommand": "./evil"}, "", "git log --alternate-refs"),
+    ({"man.viewer": "a", "man.a.cmd": "./evil"}, "", "git log --help"),
+    ({"gpg.program": "./evil"}, "", "git log --show-signature"),
+    ({"gpg.openpgp.program": "./evil"}, "", "git log --format=%G?"),
+]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed: apt-get install git")
+@pytest.mark.parametrize(("settings", "attributes", "command"), RUN_WHILE_READING)
+async def test_c08_a_rule_for_git_does_not_cover_what_its_settings_run(
+    tmp_path: Path, settings: dict[str, str], attributes: str, command: str
+) -> None:
+    async with nobody_there(tmp_path) as box:
+        hostile_repository(box.root, settings)
+        (box.root / ".gitattributes").write_text(attributes)
+
+        await box("Bash", command=command)
+
+        assert not (box.root / "pwned").exists()
 
 
 @pytest.mark.parametrize("policy", ['[unmatched]\nBash = "ask"\n', 'rule = []\n[unmatched]\nBash = "ask"\n'])

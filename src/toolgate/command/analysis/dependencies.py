@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from toolgate.command.analysis.options import next_word, option_values
 from toolgate.command.analysis.program import Program, program
-from toolgate.command.analysis.scope import STDIN_FILES, Scope
+from toolgate.command.analysis.scope import Scope, descriptor_of
 from toolgate.command.words import Word
 
 _MOST_OPERANDS = 200
@@ -67,7 +67,7 @@ def _makefiles(scope: Scope, words: Sequence[Word]) -> None:
     valued = program("make").values
     directory = "".join(f"{word.text}/" for word in option_values(words, ("-C", "--directory"), valued))
     for file in list(option_values(words, ("-f", "--file", "--makefile"), valued)) or _MAKEFILES:
-        if not file.known or file.text in STDIN_FILES:
+        if not file.known or descriptor_of(file.text) is not None:
             scope.found.unclear("the rules of 'make' are only known when it runs")
         for path in scope.place(directory + file.text).paths:
             if scope.around.kind(path) == "file":

@@ -44,6 +44,8 @@ class Surroundings:
     """The file inside the root that `PATH` finds first for a command word, if there is one."""
     content: Callable[[str], str | None] = lambda _: None
     """The text of a script (relative to the root, normal form), if it can be read."""
+    git_programs: Callable[[str, str], tuple[str, ...]] = lambda _directory, _verb: ()
+    """The commands that `git verb` runs in a directory (relative to the root) because of a repository's settings."""
     holds_code: Callable[[], bool] = lambda: False
     """Whether a variable's value would run something if bash were to evaluate it."""
     evaluates: Callable[[], bool] = lambda: False

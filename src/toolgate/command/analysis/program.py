@@ -102,6 +102,18 @@ class Program:
         """Whether the name is expected to mean this program, so that another program behind it is suspicious."""
         return self.reads or self.familiar
 
+    @property
+    def runs_shell_code(self) -> bool:
+        """Whether a script that it is given is bash's."""
+        return self.shell or self.reader == "interpreters.source"
+
+    @property
+    def options_matter(self) -> bool:
+        """Whether an option can make it run or write something."""
+        reads_options = bool(self.reader) and not self.reader.startswith("builtins.") and not self.shell
+        named = bool(self.writes or self.commands or self.code) or any(rule.options for rule in self.rules)
+        return (named or reads_options) and not self.wraps
+
 
 UNKNOWN = Program(suspect=True)
 """A program that is not in the table."""

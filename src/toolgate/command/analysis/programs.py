@@ -65,6 +65,7 @@ virtualenv docker-compose podman-compose go-task invoke inv fab gulp grunt tmux 
 read mapfile readarray let printf unset getopts wait | reader builtins.variables
 export declare typeset local readonly | reader builtins.declarations
 test [ | reader builtins.tests
+set shopt | reader builtins.shell_options
 compgen complete | reader builtins.completions
 fc | unclear 'fc' runs what the history holds: unless -l*
 eval | reader interpreters.evaluate | own_paths
@@ -179,7 +180,7 @@ chroot | wraps | skip 1 | flags --skip-chdir
 unshare | wraps | values -S -G -R -w --root --wd
     | flags -m -u -i -n -p -U -C -T -f -r -c --fork --pid --mount --net --user
 nsenter | wraps | values -t --target -S -G | flags -a -m -u -i -n -p -U -C -T -F
-setarch | wraps | skip 1 | flags -R -v -3 -B -I
+setarch | wraps | flags -R -v -3 -B -I
 x86_64 i386 i486 i586 i686 amd64 uname26 aarch64 arm armv7l armv8l armh ppc ppc32 ppc64 ppc64le mips mips32 mips64
     s390 s390x sparc sparc32 sparc64 ia64 alpha riscv64 parisc loongarch64 | wraps
     | flags -R -v -3 -B -F -I -L -S -T -X -Z --4gb --uname-2.6
@@ -213,7 +214,8 @@ watch | wraps | joins | values -n --interval
 hyperfine | wraps | joins | flags -i -N
     | values -r --runs -w --warmup -m -M --export-json --export-markdown -n -P -L -p -s
 concurrently | joins | values -n --names -c --prefix-colors -p --prefix -m --max-processes -s --success
-script | wraps | skip 9 | values -o -E -T -m | flags -a -e -f -q -t | code -c --command
+script | wraps | skip 9 | values -o -E -T -m -c --command | flags -a -e -f -q -t | code -c --command
+    | writes_operands 1 | appends_with -a --append
 envchain gosu su-exec setuidgid envuidgid envdir setlock lckdo | wraps | skip 1
 envconsul | wraps | values -prefix -config -secret -upcase | flags -once -pristine
 softlimit | wraps | values -m -d -s -l -a -o -p -f -c -r -t | flags -h
@@ -289,6 +291,8 @@ R bpython clisp clojure dlv erl gnuplot groovysh irb jdb joe lldb luajit matlab 
 # Compilers, build tools and package managers
 cc c++ gcc g++ clang clang++ tcc ld gold lld as nasm yasm rustc ghc gfortran dmd ldc2 nim zig swiftc | writes -o
     | builds
+strip | writes -o | builds
+objcopy | writes_operands 2
 gcc g++ cc c++ | unclear '{name} -wrapper' runs another program: -wrapper
 go | code -exec -toolexec --exec --toolexec | commands -vettool --vettool
 flex | writes -o --outfile | values -P
@@ -298,7 +302,8 @@ rollup | writes -o --file | values -c -i -f
 esbuild | writes --outfile
 tsc | writes --outFile --outfile
 cmake | reader tools.cmake
-make gmake | lists -f | values -C -E -f -I -j -l -o -W | unclear 'make --eval' adds rules that run programs: --eval -E
+make gmake | reader tools.make | lists -f | values -C -E -f -I -j -l -o -W
+    | unclear 'make --eval' adds rules that run programs: --eval -E
 make | long --eval --file --makefile --directory
 make just | publishes publish deploy upload
 just | wraps | after --command -c | build_files justfile Justfile .justfile
@@ -393,11 +398,11 @@ git-apply | writes --build-fake-ancestor
 git-repack | asks it discards history that nothing refers to: -a
 git-bundle | reader git.bundle
 git-fast-export | writes --export-marks
-git-clone | reader git.clone | values -b -j -o -u | unclear 'git' is told to run another program: -u
+git-clone | reader git.clone | code -u | values -b -c -j -o -u
 git-archive git-push git-fetch git-pull git-clone git-ls-remote | unclear 'git' is told to run another program: --exec
-git-grep | unclear 'git' is told to run another program: -O*
+git-grep | unclear 'git' is told to run another program: -O* | code -O | values -A -B -C -e -f -m
 git-bisect | after run
-git-difftool | code -x --extcmd
+git-difftool | code -x --extcmd | values -t
 git-submodule | wraps | verbs foreach | joins | flags --recursive --quiet -q | asks it removes files: deinit
     | discards update with --force -f
 git-push | asks it publishes commits: unless -n --dry-run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +20,18 @@ MOST_DIRECTORIES = 16
 """How many directories a command may run in before the directory counts as unknown."""
 MAX_SCRIPT = 1 << 18
 """Characters of a script that is looked into."""
-STDIN_FILES = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
-"""Names under which a program opens its standard input as a file."""
+
+
+_OPEN_FILE = re.compile(r"(?:/dev/fd|/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/fd)/(\d+)")
+
+
+def descriptor_of(text: str) -> str | None:
+    """The number of the open file that a program reads under this name, 0 for its standard input; None for others."""
+    normal = re.sub("^//", "/", posixpath.normpath(text)) if text.startswith("/") else text
+    if normal in ("-", "/dev/stdin"):
+        return "0"
+    match = _OPEN_FILE.fullmatch(normal)
+    return match.group(1) if match else None
 
 
 class Limits(NamedTuple):
@@ -91,6 +103,10 @@ class Findings:
         self.danger(reason, sure=False)
         self.commands[(UNRESOLVED,)] = None
 
+    def uncovered(self) -> None:
+        """No rule that allows a command covers this, but it is no reason to ask where there are no rules."""
+        self.commands[(UNRESOLVED,)] = None
+
     def plan(self) -> CommandPlan:
         """The result."""
         return CommandPlan(
@@ -129,6 +145,8 @@ class Scope:
     repeated: bool = False
     """Whether what is looked at may run several times, each time with other words."""
     depth: int = 0
+    functions: dict[str, tuple[Tree, ...]] = field(default_factory=dict)
+    """Functions that the command line itself defines."""
     expanding: frozenset[str] = frozenset()
     """Functions and aliases that are being followed."""
     begun: float = 0.0
@@ -296,6 +314,10 @@ class Scope:
         for path in place.paths:
             self.found.scripts[path] = None
         return place.paths
+
+    def is_unreadable(self, text: str) -> bool:
+        """Whether a file is in a private directory of the session, where commands write what nobody can look at."""
+        return self.place(text).where is Where.scratch
 
     def _may_have_written(self) -> bool:
         """Whether an earlier command of the line may have made a file."""

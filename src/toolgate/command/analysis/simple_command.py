@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from toolgate.command.analysis.dependencies import note_dependencies
 from toolgate.command.analysis.effects import apply_facts, ask
+from toolgate.command.analysis.hidden_options import note_hidden_options
 from toolgate.command.analysis.program import UNKNOWN, Program, program
 from toolgate.command.analysis.readers.files import target_directory
 from toolgate.command.analysis.readers.sed import edits_in_place
@@ -46,6 +47,7 @@ def _run_known(scope: Scope, words: Sequence[Word], known: Program) -> None:
     if known.long:
         words = _spelled_out(words, known.long)
     note_dependencies(scope, words, known)
+    note_hidden_options(scope, words, known)
     if known.reader != "git.git":
         scope.found.commands[tuple([word.text for word in words])] = None
     apply_facts(scope, words, known)
@@ -91,6 +93,8 @@ def _redefined(scope: Scope, words: Sequence[Word], known: Program) -> bool:
     """Whether the shell's state gives the word another meaning; it then counts as what it may run."""
     name, around, found = words[0].text, scope.around, scope.found
     is_alias = name in around.aliases and not words[0].quoted
+    if scope.stdin is not None and name in scope.functions and name not in scope.expanding:
+        _feed(scope, name)
     if name not in scope.expanding and (is_alias or name in around.functions):
         before, scope.expanding = scope.expanding, scope.expanding | {name}
         if is_alias:
@@ -106,6 +110,14 @@ def _redefined(scope: Scope, words: Sequence[Word], known: Program) -> bool:
     if name not in scope.expanding or not (name in around.aliases or name in around.functions):
         _shadowed(scope, words, known)
     return False
+
+
+def _feed(scope: Scope, name: str) -> None:
+    """A function of the command line itself that is given something to read: what it runs may read that as code."""
+    before, scope.expanding = scope.expanding, scope.expanding | {name}
+    for body in scope.functions[name]:
+        scope.statements(body)
+    scope.expanding = before
 
 
 def _shadowed(scope: Scope, words: Sequence[Word], known: Program) -> None:

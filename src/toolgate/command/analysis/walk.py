@@ -13,6 +13,8 @@ from toolgate.command.words import UNRESOLVED, Word, heredoc_value
 _PIECES = re.compile(r"[;&|(){}\n`]+|\$\(|[<>]\(")
 _QUOTES = re.compile(r"\\\n|['\"\\]")
 _MOST_PIECES = 3000
+_PREFIXES = frozenset({"builtin", "command", "exec"})
+"""`exec` alone, also behind these, redirects what follows."""
 _DUPLICATES = frozenset({">&", "<&"})
 
 
@@ -75,7 +77,8 @@ def _command(scope: Scope, command: Simple | Compound) -> None:
         before = scope.stdin
         scope.stdin = _redirects(scope, command.redirects) or before
         _compound(scope, command)
-        scope.stdin = before
+        if command.redirects:
+            scope.stdin = before
         scope.depth -= 1
 
 
@@ -87,6 +90,8 @@ def _compound(scope: Scope, compound: Compound) -> None:
         resolve(scope, lexeme)
     if compound.variable:
         assign(scope, compound.variable, Word(UNRESOLVED, False), None)
+    if compound.name:
+        scope.functions[compound.name] = compound.bodies
     before, repeated = scope.cwds, scope.repeated
     scope.repeated = repeated or compound.loops
     for body in compound.bodies:
@@ -114,7 +119,8 @@ def _simple(scope: Scope, command: Simple) -> None:
     before = scope.stdin
     scope.stdin = _redirects(scope, command.redirects) or before
     scope.run(words)
-    scope.stdin = before
+    if not words or words[-1].text != "exec" or not all(word.text in _PREFIXES for word in words):
+        scope.stdin = before
 
 
 def _assigned(scope: Scope, assigned: Assign, words: list[Word] | None) -> Word:
@@ -137,9 +143,11 @@ def _redirects(scope: Scope, redirects: Iterable[Redirect]) -> Stdin | None:
             resolve_parts(scope, redirect.heredoc.parts)
             scope.found.holds_code |= redirect.heredoc.quoted and ("$(" in body or "`" in body)
             scope.found.holds_code |= any(map(is_code, redirect.heredoc.parts))
-            stdin = Stdin("text", heredoc_value(body, redirect.heredoc.quoted))
+            read: Stdin | None = Stdin("text", heredoc_value(body, redirect.heredoc.quoted))
         else:
-            stdin = _opened(scope, redirect) or stdin
+            read = _opened(scope, redirect)
+        if redirect.is_stdin:
+            stdin = read or stdin
     return stdin
 
 
@@ -152,10 +160,10 @@ def _opened(scope: Scope, redirect: Redirect) -> Stdin | None:
     if "&" in operator and ("$" in target.text or "`" in target.text):
         scope.found.unclear(f"bash expands '{redirect.target.raw}' behind '{operator}' a second time")
     if operator in _DUPLICATES and (target.text.removesuffix("-").isdigit() or target.text == "-"):
-        return None
+        return PIPE if operator == "<&" and target.text not in ("0", "0-", "-") else None
     if operator in ("<", "<&"):
         scope.path(target.text, reads=True)
         scope.input(target)
         return Stdin("file", target)
-    scope.write(target, append=operator in (">>", "&>>", "<>"))
+    scope.write(target, append=operator in (">>", "&>>"))
     return None

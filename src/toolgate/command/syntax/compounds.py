@@ -139,19 +139,19 @@ class CompoundReader(RedirectReader):
     def function(self) -> Compound:
         """`function name { … }`."""
         self.blank()
-        self.some_word()
+        name = self.some_word().raw
         self.blank()
         if brackets := FUNCTION.match(self.text, self.at):
             self.at = brackets.end()
-        return self.function_body()
+        return self.function_body(name)
 
-    def function_body(self) -> Compound:
+    def function_body(self, name: str) -> Compound:
         """The compound command that a definition names."""
         self.gap()
         body = self.one_command()
         if not isinstance(body, Compound):
             raise UnparsableError("a function has no body")
-        return Compound("function", (Sequence((AndOr((Pipeline((body,)),)),)),))
+        return Compound("function", (Sequence((AndOr((Pipeline((body,)),)),)),), name=name)
 
     def test(self) -> Compound:
         """`[[ … ]]`."""

@@ -179,6 +179,6 @@ class Grammar(CompoundReader):
             raise UnparsableError("'(' is not expected there")
         self.at = brackets.end()
         self.deeper()
-        body = self.function_body()
+        body = self.function_body(command.words[0].raw)
         self.depth -= 1
         return body

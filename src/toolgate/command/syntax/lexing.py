@@ -268,6 +268,8 @@ class WordReader:
         raw = self.text[start : self.at]
         if _NAME.fullmatch(raw, 2, len(raw) - 1):
             return Part("variable", raw[2:-1])
+        if raw[2:3] in " \t\n|":
+            parts.append(Part("unclear", "'${ …; }' runs commands"))
         if "@P" in raw:
             parts.append(Part("unclear", "'${…@P}' runs what a variable contains"))
         if match := _ASSIGNS.match(raw):

@@ -61,11 +61,12 @@ class RedirectReader(WordReader):
         self.at = match.end()
         self.blank()
         target = self.some_word()
+        number = descriptor.group() if descriptor else ""
         if operator not in ("<<", "<<-"):
-            return Redirect(operator, target)
+            return Redirect(operator, target, None, number)
         heredoc = _heredoc(target, operator == "<<-")
         self.pending.append(heredoc)
-        return Redirect(operator, target, heredoc)
+        return Redirect(operator, target, heredoc, number)
 
     def read_heredoc(self, heredoc: Heredoc) -> None:
         """The lines up to the delimiter."""

@@ -48,6 +48,13 @@ class Redirect(NamedTuple):
     operator: str
     target: Lexeme
     heredoc: Heredoc | None = None
+    descriptor: str = ""
+    """What stands before the operator: a number, or a variable in braces."""
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether an operator that opens something to read is about standard input."""
+        return self.descriptor.lstrip("0") == ""
 
 
 class Assign(NamedTuple):
@@ -85,6 +92,8 @@ class Compound(NamedTuple):
     loops: bool = False
     """Whether the statements may run several times."""
     redirects: tuple[Redirect, ...] = ()
+    name: str = ""
+    """The name of a function."""
 
 
 Command = Simple | Compound

@@ -123,6 +123,16 @@ _DURING_WRITES = re.compile(
     r"|interactive\.difffilter|gc\.recentobjectshook|hook\..*|core\.alternaterefscommand"
 )
 """Keys whose programs git runs while it writes the repository. Editors, hooks and networks are switched off."""
+_DURING_READS = re.compile(
+    r"filter\..*|merge\..*\.driver|diff\.external|diff\..*\.(?:command|textconv)|core\.alternaterefscommand"
+    r"|(?:difftool|mergetool|browser|man)\..*|interactive\.difffilter|tar\..*|trailer\..*"
+    r"|remote\..*\.(?:uploadpack|receivepack|vcs)"
+)
+"""Keys whose programs git runs while it only reads. File monitors, pagers and signatures are dealt with elsewhere."""
+_EXTERNAL_DIFF = re.compile(r"diff\.external|diff\..*\.command")
+_WITHOUT_EXTERNAL_DIFF = frozenset({"log", "show", "shortlog", "status", "whatchanged", "reflog", "blame"})
+"""Commands that run such a program only with `--ext-diff`, which is looked at for itself."""
+_DURING_FETCHES = re.compile(rf"core\.(?:sshcommand|gitproxy|askpass)|credential\.{_ANY}helper")
 _TRUSTED = re.compile(
     r"(?:git-lfs|git-crypt) [a-z-]+(?: -- %f| %f)?|gpg2?|ssh-keygen|gpgsm|(?:/usr)?/bin/(?:gpg2?|ssh-keygen)"
 )
@@ -157,6 +167,25 @@ def runs_code_during_writes(entry: ConfigEntry) -> bool:
     """Whether git, while it writes the repository, would run a program that may belong to the project."""
     runs = _DURING_WRITES.fullmatch(entry.key.lower()) is not None and names_program(entry)
     return runs and entry.value != "" and _TRUSTED.fullmatch(entry.value) is None
+
+
+def runs_code_during_reads(entry: ConfigEntry, verb: str) -> bool:
+    """Whether `git verb`, although it only reads, would run a program that may belong to the project."""
+    key = entry.key.lower()
+    runs = _DURING_READS.fullmatch(key) is not None and names_program(entry)
+    runs = runs and not (verb in _WITHOUT_EXTERNAL_DIFF and _EXTERNAL_DIFF.fullmatch(key))
+    return runs and entry.value != "" and _TRUSTED.fullmatch(entry.value) is None
+
+
+def fetches_on_demand(entry: ConfigEntry) -> bool:
+    """Whether git gets objects that are missing from elsewhere whenever it needs one."""
+    return entry.key.lower() == "extensions.partialclone" or (entry.section == "remote" and entry.name == "promisor")
+
+
+def runs_code_during_fetches(entry: ConfigEntry) -> bool:
+    """Whether git would run a program of its settings when it gets objects from elsewhere."""
+    runs = _DURING_FETCHES.fullmatch(entry.key.lower()) is not None and entry.value != ""
+    return runs or "::" in entry.value or "::" in entry.subsection
 
 
 def is_harmless(text: bytes) -> bool:

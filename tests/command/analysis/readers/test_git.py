@@ -1,8 +1,11 @@
 """`git`: options before the subcommand, and what depends on files and settings."""
 
+import dataclasses
+
 import pytest
 
-from tests.command.analysis.kit import dangers
+from tests.command.analysis.kit import PROJECT, dangers
+from toolgate.command.analysis import analyse
 
 
 @pytest.mark.parametrize(
@@ -12,6 +15,12 @@ from tests.command.analysis.kit import dangers
         ("git -c color.ui=never log", ""),
         ("git -c core.pager=x log", "'git -c core.pager=x' changes what git runs"),
         ("git -C src log", ""),
+        ("git clone -u'rm x' . y", "'rm': it removes files"),
+        ("git clone -qu 'rm x' . y", "'rm': it removes files"),
+        ("git clone -qb main . y", ""),
+        ("git grep -nO'rm x' word", "'rm': it removes files"),
+        ("git grep -ne Output", ""),
+        ("git difftool -yx'rm x'", "'rm': it removes files"),
         ("git -C /srv log", "'/srv' is outside the root"),
     ],
 )
@@ -66,3 +75,19 @@ def test_a_reset_to_an_earlier_commit_loses_commits(command: str, reason: str) -
 )
 def test_a_setting_outside_the_root_may_be_read_and_not_changed(command: str, reason: str) -> None:
     assert dangers(command) == reason
+
+
+HOSTILE = dataclasses.replace(PROJECT, git_programs=lambda directory, _: {"src": ("rm x",), ".": ("./own",)}[directory])
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("git log", ("./own",)),
+        ("git -C src log", ("rm", "x")),
+        ("git -C src -C .. log", ("./own",)),
+        ("cd src && git status", ("rm", "x")),
+    ],
+)
+def test_a_program_that_the_settings_name_counts_as_a_command(command: str, found: tuple[str, ...]) -> None:
+    assert found in analyse(command, HOSTILE).commands

@@ -12,7 +12,20 @@ from tests.command.analysis.kit import dangers
         ("bash -c 'rm x'", "'rm': it removes files"),
         ("sh run.sh", "in 'run.sh': 'rm': it removes files"),
         (". run.sh", "in 'run.sh': 'rm': it removes files"),
+        (". -- run.sh", "in 'run.sh': 'rm': it removes files"),
+        ("bash --posix run.sh", "in 'run.sh': 'rm': it removes files"),
+        ("bash --verbose run.sh", "in 'run.sh': 'rm': it removes files"),
         ("bash < run.sh", "in 'run.sh': 'rm': it removes files"),
+        (". /dev/stdin < run.sh", "in 'run.sh': 'rm': it removes files"),
+        ("bash /dev/./stdin < run.sh", "in 'run.sh': 'rm': it removes files"),
+        ("bash //dev/stdin < run.sh", "in 'run.sh': 'rm': it removes files"),
+        ("bash < run.sh 3< f", "in 'run.sh': 'rm': it removes files"),
+        ("exec < run.sh; bash", "in 'run.sh': 'rm': it removes files"),
+        ("command exec 0< run.sh; bash", "in 'run.sh': 'rm': it removes files"),
+        ("{ exec < run.sh; }; bash", "in 'run.sh': 'rm': it removes files"),
+        ("exec <<< 'rm x'; bash", "'rm': it removes files"),
+        ("f() { bash; }; f < run.sh", "in 'run.sh': 'rm': it removes files"),
+        ("function f { bash; }; f <<< 'rm x'", "'rm': it removes files"),
         ("eval 'rm x'", "'rm': it removes files"),
         ("trap 'rm x' EXIT", "'rm': it removes files"),
         ("alias l='rm x'", "'rm': it removes files"),
@@ -28,6 +41,11 @@ def test_code_for_a_shell_is_analysed(command: str, reason: str) -> None:
         ("ls | bash", "'bash' runs what it reads from a pipe"),
         ('bash -c "$x"', "what 'bash' runs is only known when it runs"),
         ("fish -c 'ls'", "'fish' runs code that is not bash's"),
+        ("bash <&3 3< run.sh", "'bash' runs what it reads from a pipe"),
+        ("exec 3< run.sh; bash <&3", "'bash' runs what it reads from a pipe"),
+        ("bash /dev/fd/3 3< run.sh", "'bash' runs what it reads from '/dev/fd/3'"),
+        ("bash /tmp/run.sh", "the script '/tmp/run.sh' cannot be read before it runs"),
+        (". /tmp/run.sh", "the script '/tmp/run.sh' cannot be read before it runs"),
     ],
 )
 def test_code_that_is_not_known_asks(command: str, reason: str) -> None:
@@ -35,9 +53,28 @@ def test_code_that_is_not_known_asks(command: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "f() { cat; }; f < run.sh",
+        "f() { f; }; f < run.sh",
+        "(exec < run.sh); bash",
+        "exec 3< run.sh; cat <&3",
+        "bash 3< run.sh",
+        "exec 2>&1; bash -c ls",
+        "python3 /tmp/run.py",
+        "bash --norc -c ls",
+    ],
+)
+def test_control_a_file_that_no_shell_reads_is_no_code(command: str) -> None:
+    assert dangers(command) == ""
+
+
+@pytest.mark.parametrize(
     ("command", "reason"),
     [
         ("python3 -c 'print(1)'", ""),
+        ("python3 -mtimeit 'os.remove(1)'", "the code that 'timeit' runs mentions 'os.remove'"),
+        ("python3 -Bm timeit 'os.remove(1)'", "the code that 'timeit' runs mentions 'os.remove'"),
         ("python3 -c 'os.remove(1)'", "the code that 'python3' runs mentions 'os.remove'"),
         ("python3 -m pytest", ""),
         ("sqlite3 db 'select 1'", ""),

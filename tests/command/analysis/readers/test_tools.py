@@ -11,6 +11,11 @@ from tests.command.analysis.kit import dangers
         ("make", ""),
         ("make -f Makefile", ""),
         ("make -f -", "the rules of 'make' are only known when it runs"),
+        ("make -f- <<< 'all:;ls'", "the rules of 'make' are only known when it runs"),
+        ("make -sf- <<< 'all:;ls'", "the rules of 'make' are only known when it runs"),
+        ("make 'X:=$(shell ls)'", "a variable of 'make' is what a command prints"),
+        ("make CC='rm x;' all", "'make' is not a known program, and may run 'rm'"),
+        ("make CC=gcc CFLAGS='-O2 -g' all", ""),
         ("make -f $x", "the rules of 'make' are only known when it runs"),
     ],
 )

@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from toolgate.command.analysis.options import operands
+from toolgate.command.analysis.options import attached_value, operands
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.program import program
 from toolgate.command.analysis.scope import Scope
@@ -14,6 +14,7 @@ from toolgate.command.words import UNRESOLVED, Word
 _HIDDEN = re.compile(r"`|\$\(|\$\{|[<>]\(")
 _UNARY = re.compile(r"-[b-hknprstuwxzGLNOS]")
 _BINARY = frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"})
+_KEYWORD = re.compile(r"-[a-zA-Z]*k[a-zA-Z]*")
 _LISTS = re.compile(r"-[abcdefgjksuv]+|-A|-[PSXG]")
 
 
@@ -59,8 +60,18 @@ def variables(scope: Scope, words: Sequence[Word]) -> None:
             scope.found.unclear(f"'{name}' evaluates '{word.raw or word.text}'")
         if not word.text.startswith("-"):
             _variable(scope, word)
-        elif word.text in ("-C", "-c") and name in ("mapfile", "readarray") and at + 1 < len(words):
-            scope.code(words[at + 1].text)
+        elif name in ("mapfile", "readarray"):
+            _call_back(scope, words, at)
+
+
+def _call_back(scope: Scope, words: Sequence[Word], at: int) -> None:
+    """`mapfile -C code`: what it runs for every few lines."""
+    attached = attached_value(words[at].text, ("-C",), ("-c", "-d", "-n", "-O", "-s", "-u"))
+    code = words[at + 1 : at + 2] if attached == "" else [words[at]._replace(text=attached or "")]
+    if code and not code[0].known:
+        scope.found.unclear(f"what '{words[0].text}' runs is only known when it runs")
+    for word in code:
+        scope.code(word.text)
 
 
 def _variable(scope: Scope, word: Word) -> None:
@@ -81,14 +92,25 @@ def declarations(scope: Scope, words: Sequence[Word]) -> None:
     noted = {(found.name, found.value) for found in scope.found.assignments}
     for word in words[1:]:
         name, equals, value = word.text.partition("=")
+        element, _, subscript = name.partition("[")
         if "[" in name and _HIDDEN.search(name):
             scope.found.unclear(f"'{words[0].text}' evaluates '{word.raw or word.text}'")
         elif not word.known and not name.isidentifier() and not word.raw.startswith(("-", name)):
             scope.found.unclear(f"'{words[0].text}' sets a variable that is only known when it runs")
         elif equals and refers:
-            assign(scope, value, Word(UNRESOLVED, False), None)
+            assign(scope, value.partition("[")[0], Word(UNRESOLVED, False), None)
+        elif equals and subscript and element.isidentifier():
+            assign(scope, element, Word(UNRESOLVED, False), None)
         elif equals and name.removesuffix("+").isidentifier() and (name.removesuffix("+"), value) not in noted:
             assign(scope, name.removesuffix("+"), word._replace(text=value), words)
+
+
+def shell_options(scope: Scope, words: Sequence[Word]) -> None:
+    """`set -k` makes any word of a command an assignment, so that no word means what it says."""
+    given = [word.text for word in words[1:]]
+    options = given[: given.index("--")] if "--" in given else given
+    if "keyword" in options or (words[0].text == "set" and any(map(_KEYWORD.fullmatch, options))):
+        scope.found.unclear("'set -k' changes what words mean")
 
 
 def tests(scope: Scope, words: Sequence[Word]) -> None:

@@ -8,6 +8,7 @@ from toolgate.command.analysis.options import has, next_word, operands, option_v
 from toolgate.command.analysis.paths import Where
 from toolgate.command.analysis.program import REASONS, program
 from toolgate.command.analysis.scope import Scope
+from toolgate.command.analysis.wrapped_command import run_code
 from toolgate.command.words import UNRESOLVED, Word
 
 _REMOTE = re.compile(r"[\w.@-]+:")
@@ -199,13 +200,13 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def tar(scope: Scope, words: Sequence[Word]) -> None:
-    """The archive that `tar -c` makes; in `tar cbf 20 file`, letters without a dash have their values in turn."""
+    """The archive that `tar -c` makes; in `tar cIf gzip file`, letters without a dash have their values in turn."""
     first, valued = next_word(words, 0).text, program("tar").values
     letters = first if first.isalpha() else ""
-    in_turn = [letter for letter in letters if f"-{letter}" in valued]
-    archives = list(option_values(words, ("-f", "--file"), valued))
-    if "f" in in_turn:
-        archives += words[2 + in_turn.index("f") :][:1]
+    in_turn = dict(zip((letter for letter in letters if f"-{letter}" in valued), words[2:], strict=False))
+    for letter in ("F", "I"):
+        run_code(scope, words[0].text, [in_turn[letter]] if letter in in_turn else [])
+    archives = [*option_values(words, ("-f", "--file"), valued), in_turn.get("f", Word(""))]
     if "c" in letters or has(words, "-c", "--create"):
         for archive in archives:
             if archive.text not in ("", "-"):

@@ -17,7 +17,7 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
     reads = _only_reads(words)
     while at < len(words) and not words[at].text.startswith(("-", "(", "!", "\\")):
         scope.path(words[at].text, reads=reads)
-        if at > 1 and not words[at].known and not words[at].quoted:
+        if at > 1 and not words[at].is_single:
             scope.found.unclear("what 'find' does is only known when it runs")
         at += 1
     while at < len(words):
@@ -31,7 +31,7 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
             scope.found.danger("it removes files")
         elif text in _WRITES and at + 1 < len(words):
             scope.write(words[at + 1])
-        elif not words[at].known and text.startswith(UNRESOLVED) and not _is_value(words, at):
+        elif not words[at].known and text.startswith(UNRESOLVED) and not is_value(words, at):
             scope.found.unclear("what 'find' does is only known when it runs")
         at += 1
 
@@ -43,7 +43,7 @@ def _only_reads(words: Sequence[Word]) -> bool:
     return reads and not any(word.text == "-delete" for word in words)
 
 
-def _is_value(words: Sequence[Word], at: int) -> bool:
+def is_value(words: Sequence[Word], at: int) -> bool:
     """Whether the word belongs to the test before it."""
     before = words[at - 1].text
     return before.startswith("-") and before not in program("find").flags

@@ -34,7 +34,8 @@ _HELPER = re.compile(r"\w[\w-]*::")
 
 def git(scope: Scope, words: Sequence[Word]) -> None:
     """Look at one git command."""
-    at, safe = _global_options(scope, words)
+    at, safe, directories = _global_options(scope, words)
+    _run_settings(scope, directories, words[at].text if at < len(words) else "")
     if at >= len(words) or not safe:
         scope.found.commands[tuple(word.text for word in words)] = None
     if at >= len(words):
@@ -51,23 +52,44 @@ def git(scope: Scope, words: Sequence[Word]) -> None:
     _note_paths(scope, verb.text, rest)
 
 
-def _global_options(scope: Scope, words: Sequence[Word]) -> tuple[int, bool]:
-    """The position of the git command, and whether no option before it changes what git does."""
+def _run_settings(scope: Scope, directories: Sequence[str | None], verb: str) -> None:
+    """Look at what the settings of the repository make git run; of an unknown one, no rule covers that."""
+    for directory in directories:
+        if directory is None:
+            scope.found.uncovered()
+        elif not directory.startswith("/"):
+            for code in scope.around.git_programs(directory, verb):
+                scope.code(code)
+
+
+def _global_options(scope: Scope, words: Sequence[Word]) -> tuple[int, bool, Sequence[str | None]]:
+    """The position of the git command, whether no option before it changes what git does, and where git runs."""
     at, safe = 1, True
+    directories: Sequence[str | None] = scope.cwds
     while at < len(words) and words[at].text.startswith("-"):
         name, equals, value = words[at].text.partition("=")
         if name in program("git").values and not equals:
             value = next_word(words, at).text
             at += 1
         if name == "-C":
-            scope.path(value)
+            directories = _elsewhere(scope, value, directories)
         elif name not in program("git").flags:
             safe = False
             _risky_option(scope, name, value)
         at += 1
     if not words[min(at, len(words)) - 1].known:
         scope.found.unclear("an option of git is only known when it runs")
-    return at, safe
+    return at, safe, directories
+
+
+def _elsewhere(scope: Scope, value: str, directories: Sequence[str | None]) -> Sequence[str | None]:
+    """`git -C value`: where that leads, from where the option before it has led."""
+    before, scope.cwds = scope.cwds, tuple(directories)
+    place = scope.path(value)
+    scope.cwds = before
+    if place.where is Where.inside:
+        return place.paths
+    return (None,) if place.where is Where.unknown else ()
 
 
 def _risky_option(scope: Scope, name: str, value: str) -> None:

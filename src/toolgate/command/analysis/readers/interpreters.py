@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from toolgate.command.analysis.options import next_word, operands, option_values
 from toolgate.command.analysis.program import Program, program
-from toolgate.command.analysis.scope import STDIN_FILES, Scope
+from toolgate.command.analysis.scope import Scope, descriptor_of
 from toolgate.command.analysis.unknown_programs import suspect
 from toolgate.command.analysis.wrapped_command import run_code
 from toolgate.command.words import UNRESOLVED, Word
@@ -31,6 +31,7 @@ _FILE_CLIENTS = frozenset({"sqlite3", "duckdb"})
 """Clients whose second operand is a statement."""
 _SQL = re.compile(r"\b(?:drop|delete|truncate)\b", re.IGNORECASE)
 _EDITOR_COMMANDS = re.compile(r"-[a-zA-Z]*[csS]|-[a-zA-Z]+e|--cmd|--eval(=.*)?|-f|--funcall(=.*)?|--load(=.*)?|-l|\+.*")
+_CLUSTER = re.compile(r"-[a-zA-Z]+")
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i")
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
 _PYTHON_OPTION = re.compile(r"-[^-cmWX]*([cmWX])(.*)", re.DOTALL)
@@ -54,6 +55,8 @@ def shell(scope: Scope, words: Sequence[Word]) -> None:
         reads_code = reads_code or (not word.text.startswith("--") and "c" in word.text[1:] and word.text[0] == "-")
         if word.text in ("--version", "--help"):
             return
+        if (_CLUSTER.fullmatch(word.text) and "k" in word.text) or "keyword" in (w.text for w in words[at : at + 2]):
+            scope.found.unclear(f"'{name} -k' changes what words mean")
         if word.text in ("--rcfile", "--init-file") and at + 1 < len(words):
             run_script(scope, name, words[at + 1], scope.code)
             at += 1
@@ -62,7 +65,7 @@ def shell(scope: Scope, words: Sequence[Word]) -> None:
     rest = words[at:]
     if reads_code:
         run_code(scope, name, rest[:1])
-    elif rest and not any(word.text.startswith("-") and "s" in word.text for word in words[1:at]):
+    elif rest and not any(_CLUSTER.fullmatch(word.text) and "s" in word.text for word in words[1:at]):
         run_script(scope, name, rest[0], scope.code)
     else:
         run_stdin(scope, name, scope.code)
@@ -70,13 +73,18 @@ def shell(scope: Scope, words: Sequence[Word]) -> None:
 
 def run_script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) -> None:
     """A file of code, which may be standard input by another name."""
-    if word.text in STDIN_FILES:
+    descriptor = descriptor_of(word.text)
+    if descriptor == "0":
         run_stdin(scope, name, use)
         return
+    if descriptor is not None:
+        scope.found.unclear(f"'{name}' runs what it reads from '{word.text}'")
     paths = scope.script(word)
+    if word.known and program(name).runs_shell_code and scope.is_unreadable(word.text):
+        scope.found.unclear(f"the script '{word.text}' cannot be read before it runs")
     if not word.known:
         scope.found.unclear(f"the script of '{name}' is only known when it runs")
-    elif program(name).shell or name in (".", "source"):
+    elif program(name).runs_shell_code:
         for path in paths:
             scope.follow(path, here=not program(name).shell)
 
@@ -91,8 +99,8 @@ def run_stdin(scope: Scope, name: str, use: Callable[[str], None]) -> None:
             scope.found.unclear(f"part of the code that '{name}' reads is only known when it runs")
         use(stdin.word.text)
     elif stdin.kind == "file" and stdin.word.known:
-        for path in scope.script(stdin.word) if program(name).shell else ():
-            scope.follow(path)
+        for path in scope.script(stdin.word) if program(name).runs_shell_code else ():
+            scope.follow(path, here=not program(name).shell)
     else:
         scope.found.unclear(f"'{name}' runs what it reads from a pipe")
 
@@ -106,7 +114,7 @@ def evaluate(scope: Scope, words: Sequence[Word]) -> None:
 
 def source(scope: Scope, words: Sequence[Word]) -> None:
     """`.` and `source`: a script that runs in this very shell."""
-    for word in words[1:2]:
+    for word in words[2:3] if words[1:2] and words[1].text == "--" else words[1:2]:
         run_script(scope, words[0].text, word, scope.code)
 
 

@@ -8,11 +8,13 @@ from toolgate.command.analysis.effects import LOCAL, SENDING_METHODS
 from toolgate.command.analysis.options import has, operands, option_values
 from toolgate.command.analysis.program import REASONS
 from toolgate.command.analysis.scope import Scope
+from toolgate.command.analysis.unknown_programs import suspect
 from toolgate.command.words import Word
 
 _CMAKE = {"remove": "rm", "remove_directory": "rm", "rename": "mv", "copy": "cp", "copy_if_different": "cp"}
 _GDB_RUNS = re.compile(r"!|\||\b(?:shell|make|pipe|python|py|guile|call|compile|source|system)\b")
 _GDB_CODE = frozenset({"-ex", "-iex", "--ex", "--iex", "-eval-command", "--eval-command"})
+_MAKE_VARIABLE = re.compile(r"[A-Za-z_.][\w.]*[:+?]*=")
 _PUBLISHING_SCRIPT = re.compile(r"(?:publish|deploy|upload)\b")
 _LOCAL_PORT = re.compile(r":[\d/]")
 _BODY_ITEM = re.compile(r"[^:=@/?\s]+(?::?=(?!=)|@)")
@@ -31,6 +33,13 @@ def cmake(scope: Scope, words: Sequence[Word]) -> None:
         elif inner[0].text in _CMAKE:
             inner[0] = inner[0]._replace(text=_CMAKE[inner[0].text])
         scope.run(inner)
+
+
+def make(scope: Scope, words: Sequence[Word]) -> None:
+    """`make`: variables that run something."""
+    if any("$(shell" in word.text or "${shell" in word.text or "!=" in word.text for word in words[1:]):
+        scope.found.unclear("a variable of 'make' is what a command prints")
+    suspect(scope, [words[0], *(word for word in words[1:] if _MAKE_VARIABLE.match(word.text))])
 
 
 def package_scripts(scope: Scope, words: Sequence[Word]) -> None:
