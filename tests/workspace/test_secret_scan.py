@@ -138,3 +138,26 @@ def test_a_folder_that_could_not_be_read_is_tried_again(tmp_path: Path, monkeypa
         patched.setattr(Workspace, "open_directory", refused)
         assert scan.find().secrets == {}
     assert set(scan.find().secrets) == {"a/.env"}
+
+
+def test_another_name_of_a_file_in_a_denied_folder_is_denied(tmp_path: Path) -> None:
+    (tmp_path / "vault" / "deep").mkdir(parents=True)
+    (tmp_path / "vault" / "deep" / "a").write_text("x")
+    (tmp_path / "plain.txt").write_text("y")
+    _settle(tmp_path)
+    scan = scan_of(tmp_path)
+    assert scan.find((PathGlob("vault/**"),)).denied == {"vault"}
+
+    os.link(tmp_path / "vault" / "deep" / "a", tmp_path / "other")
+
+    assert scan.find((PathGlob("vault/**"),)).denied == {"vault", "other"}
+
+
+def test_a_large_denied_folder_does_not_make_a_scan_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_scan, "MOST_FOLDERS", 5)
+    for number in range(10):
+        (tmp_path / "vault" / str(number)).mkdir(parents=True)
+
+    found = scan_of(tmp_path).find((PathGlob("vault/**"),))
+
+    assert (found.denied, found.complete) == ({"vault"}, True)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MAX_FOLDERS = 5_000
 MAX_ENTRIES = 200_000
 """Bounds of one scan. What lies beyond them is not found, and the result says so."""
+_MAX_HIDDEN = 1_000
+"""Folders below denied ones that are searched for files with other names elsewhere."""
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj", ".toolgate"})
 _HEAVY = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".ruff_cache"})
 """Directories of other people's packages. Only rules that deny are looked for in them."""
@@ -73,6 +75,10 @@ class _Folder:
     folders: list[str] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
     entries: int = 0
+    hidden: bool = False
+    """Whether it is a denied folder, or lies below one."""
+    linked: list[tuple[int, int]] = field(default_factory=list)
+    """Files of a denied folder that have other names, by device and inode."""
 
 
 class SecretScan:
@@ -129,32 +135,45 @@ class SecretScan:
     def _look_through(self) -> None:
         """Look at every folder, and read those that have changed."""
         seen: dict[str, _Folder] = {}
-        entries = 0
+        entries = open_folders = 0
         self._complete, self._unread = True, False
         for path, folder in self._walk():
-            entries += folder.entries
-            if len(seen) >= MAX_FOLDERS or entries > MAX_ENTRIES:
+            entries += 0 if folder.hidden else folder.entries
+            if open_folders >= MAX_FOLDERS or entries > MAX_ENTRIES:
                 self._complete = False
                 break
+            open_folders += not folder.hidden
             seen[path] = folder
         self._folders = seen
-        self._holding = [one for one in seen.values() if one.denied or one.secrets or one.unsure or one.links]
+        self._holding = [
+            one for one in seen.values() if one.denied or one.secrets or one.unsure or one.links or one.linked
+        ]
 
     def _walk(self) -> Iterator[tuple[str, _Folder]]:
-        waiting = ["."]
+        waiting = [(".", False)]
+        hidden_folders = 0
         while waiting:
-            path = waiting.pop()
-            folder = self._folder(path)
+            path, hidden = waiting.pop()
+            hidden_folders += hidden
+            if hidden_folders > _MAX_HIDDEN and hidden:
+                continue
+            folder = self._folder(path, hidden)
             if folder is None:
                 self._unread = True
             else:
                 yield path, folder
-                waiting.extend(reversed(folder.folders))
+                denied = set(folder.denied)
+                waiting.extend((below, hidden or below in denied) for below in reversed(folder.folders))
 
-    def _folder(self, path: str) -> _Folder | None:
+    def _folder(self, path: str, hidden: bool) -> _Folder | None:
         known = self._folders.get(path)
         try:
-            if known is not None and known.settled and known.changed == _changed(self._workspace.fd, path):
+            if (
+                known is not None
+                and known.settled
+                and not hidden
+                and known.changed == _changed(self._workspace.fd, path)
+            ):
                 return known
             fd = self._workspace.open_directory(() if path == "." else path.split("/"))
         except OSError:  # commands of the same user cannot look into it either
@@ -162,7 +181,7 @@ class SecretScan:
         try:
             info = os.fstat(fd)
             settled = time.time_ns() - info.st_ctime_ns > _SETTLED
-            return self._read(path, fd, _Folder((info.st_ino, info.st_ctime_ns), settled))
+            return self._read(path, fd, _Folder((info.st_ino, info.st_ctime_ns), settled, hidden=hidden))
         except OSError:
             return None
         finally:
@@ -178,8 +197,12 @@ class SecretScan:
         return folder
 
     def _look_at(self, entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
-        if any(pattern.matches(path) for pattern in self._denied):
+        if folder.hidden:
+            _look_at_hidden(entry, path, folder)
+        elif any(pattern.matches(path) for pattern in self._denied):
             folder.denied.append(path)
+            if entry.is_dir(follow_symlinks=False):
+                folder.folders.append(path)
         elif entry.is_dir(follow_symlinks=False):
             if entry.name not in _NEVER and (self._denied or entry.name not in _HEAVY):
                 folder.folders.append(path)
@@ -213,7 +236,7 @@ class SecretScan:
 
     def _add_other_names(self, secrets: dict[str, str], refused: set[str]) -> None:
         """Other hard links of the same files, and files that were denied and have been moved."""
-        sought: dict[tuple[int, int], str | None] = {}
+        sought: dict[tuple[int, int], str | None] = {key: None for folder in self._holding for key in folder.linked}
         now: dict[tuple[int, int], str] = {}
         for path in (*secrets, *refused):
             info = self._stat(path)
@@ -235,7 +258,9 @@ class SecretScan:
 
     def _inodes(self, wanted: set[int]) -> Iterator[tuple[str, tuple[int, int]]]:
         """Every path of the scanned folders that leads to one of these inodes."""
-        for path in self._folders:
+        for path, folder in self._folders.items():
+            if folder.hidden:
+                continue
             try:
                 with (
                     self._workspace.directory(() if path == "." else tuple(path.split("/"))) as fd,
@@ -256,6 +281,14 @@ class SecretScan:
                 return os.stat(posixpath.basename(path), dir_fd=fd, follow_symlinks=False)
         except OSError:
             return None
+
+
+def _look_at_hidden(entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
+    """Note what leads out of a denied folder: a file that has another name may be read by that."""
+    if entry.is_dir(follow_symlinks=False):
+        folder.folders.append(path)
+    elif entry.is_file(follow_symlinks=False) and (info := entry.stat(follow_symlinks=False)).st_nlink > 1:
+        folder.linked.append((info.st_dev, info.st_ino))
 
 
 def _changed(root: int, path: str) -> tuple[int, int]:
