@@ -142,6 +142,8 @@ class Scope:
     """Files that the command line itself writes."""
     path_changed: bool = False
     stdin: Stdin | None = None
+    code_from_stdin: bool = False
+    """Whether the shell reads the code that is looked at from its standard input, which `exec < file` then replaces."""
     repeated: bool = False
     """Whether what is looked at may run several times, each time with other words."""
     depth: int = 0
@@ -173,7 +175,7 @@ class Scope:
         self.run(words)
         self.repeated = before
 
-    def code(self, text: str, *, here: bool = False) -> None:
+    def code(self, text: str, *, here: bool = False, from_stdin: bool = False) -> None:
         """Look at shell code that some command runs, in a shell of its own or (`here`) in this one."""
         if not self.descend():
             return
@@ -181,7 +183,7 @@ class Scope:
             self._code(self, text)
         else:
             outside = self.save()
-            self.stdin = None
+            self.stdin, self.code_from_stdin = None, from_stdin
             self._code(self, text)
             self.restore(outside)
         self.depth -= 1
@@ -221,11 +223,11 @@ class Scope:
 
     def save(self) -> tuple[Any, ...]:
         """The state that a subshell must not change outside, for `restore`."""
-        return self.cwds, self.fallback, self.stdin, self.path_changed
+        return self.cwds, self.fallback, self.stdin, self.path_changed, self.code_from_stdin
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Leave a subshell."""
-        self.cwds, self.fallback, self.stdin, self.path_changed = saved
+        self.cwds, self.fallback, self.stdin, self.path_changed, self.code_from_stdin = saved
 
     def enter(self, directories: tuple[str | None, ...], certain: bool) -> None:
         """Change the directory; `certain` if that cannot fail."""

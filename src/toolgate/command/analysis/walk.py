@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from toolgate.command.analysis.expansion import is_code, resolve, resolve_parts
+from toolgate.command.analysis.readers.interpreters import run_stdin
 from toolgate.command.analysis.scope import PIPE, Scope, Stdin
 from toolgate.command.analysis.variables import assign
 from toolgate.command.syntax import Grammar, UnparsableError
@@ -121,6 +122,8 @@ def _simple(scope: Scope, command: Simple) -> None:
     scope.run(words)
     if not words or words[-1].text != "exec" or not all(word.text in _PREFIXES for word in words):
         scope.stdin = before
+    elif scope.code_from_stdin and scope.stdin is not before:
+        run_stdin(scope, "bash", scope.code)
 
 
 def _assigned(scope: Scope, assigned: Assign, words: list[Word] | None) -> Word:

@@ -1,5 +1,6 @@
 """Programs that run code. Shell code is analysed; code of other languages is searched for what destroys or runs."""
 
+import functools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -68,7 +69,7 @@ def shell(scope: Scope, words: Sequence[Word]) -> None:
     elif rest and not any(_CLUSTER.fullmatch(word.text) and "s" in word.text for word in words[1:at]):
         run_script(scope, name, rest[0], scope.code)
     else:
-        run_stdin(scope, name, scope.code)
+        run_stdin(scope, name, functools.partial(scope.code, from_stdin=True))
 
 
 def run_script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) -> None:
