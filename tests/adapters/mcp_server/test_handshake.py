@@ -165,6 +165,7 @@ async def test_what_is_unusual_after_discovering_is_left_to_the_sdk(clients: Cli
         b"{\n",
         b"[]\n",
         b"\xff\xfe\n",
+        {**_initialize(), "id": "\ud800"},
     ],
     ids=str,
 )

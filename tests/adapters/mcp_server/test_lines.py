@@ -28,6 +28,7 @@ def test_a_request_is_parsed() -> None:
             b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"a": 1, "a": 2}}',
             "the key 'a' occurs twice",
         ),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "\\ud800"}', "half a character"),
     ],
 )
 def test_what_is_no_message_is_refused_with_the_problem(line: bytes, problem: str) -> None:
@@ -72,3 +73,11 @@ def test_the_id_of_a_line_that_was_let_go_is_found_at_either_end() -> None:
     neither = b'{"params":{"id":1,"y":"' + b"z" * 5000 + b'"},"id":5,"jsonrpc":"2.0"}'
     found = cutter.feed(b"\n".join([first, last, neither, b""]))
     assert [error_response(line).id for line in found] == ["a", -4, None]
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"2.0"])
+def test_an_id_with_half_a_character_is_answered_without_it(version: bytes) -> None:
+    answer = error_response(b'{"jsonrpc": "' + version + b'", "id": "\\ud800", "method": "ping"}')
+
+    assert answer.id is None
+    assert answer.model_dump_json().isascii()

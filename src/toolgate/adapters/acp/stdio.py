@@ -26,9 +26,28 @@ async def serve_stdio(agent: EditorAgent, *, stdin: int = 0, stdout: int = 1) ->
         writer.close()
 
 
+class MessageReader(asyncio.StreamReader):
+    """Passes over lines that are no JSON objects: the SDK ends at one."""
+
+    _begun = False
+    """Whether the SDK has read the beginning of a line that is longer than the limit."""
+
+    async def readuntil(self, separator: bytes | tuple[bytes, ...] = b"\n") -> bytes:
+        """Return the next line that may be a message. Raises `IncompleteReadError` at the end."""
+        while True:
+            try:
+                line = await super().readuntil(separator)
+            except asyncio.LimitOverrunError:
+                self._begun = True
+                raise
+            begun, self._begun = self._begun, False
+            if begun or line.lstrip().startswith(b"{"):
+                return line
+
+
 async def stream_reader(fd: int) -> asyncio.StreamReader:
     """Read a pipe."""
-    reader = asyncio.StreamReader(limit=_MAX_LINE)
+    reader = MessageReader(limit=_MAX_LINE)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(fd), "rb", 0))
     return reader

@@ -18,7 +18,7 @@ from toolgate.adapters.mcp_server.clients import HANDSHAKE_VERSIONS, Clients
 from toolgate.adapters.mcp_server.descriptors import LineReader, LineWriter
 from toolgate.adapters.mcp_server.duplicate_keys import duplicate_key
 from toolgate.adapters.mcp_server.server_info import INSTRUCTIONS, NAME, TITLE, version
-from toolgate.protocol.jsontext import encode
+from toolgate.protocol.jsontext import encode, is_unicode
 
 CAPABILITIES = {"logging": {}, "tools": {"listChanged": True}}
 MODERN_VERSION = "2026-07-28"
@@ -87,6 +87,8 @@ def _request(line: bytes) -> dict[str, Any] | None:
     if isinstance(given, bool) or not isinstance(given, str | int) or not message.keys() <= _KEYS:
         return None
     if not isinstance(message.get("params", {}), dict) or duplicate_key(line) is not None:
+        return None
+    if not is_unicode(json.dumps(message, ensure_ascii=False)):
         return None
     return message
 

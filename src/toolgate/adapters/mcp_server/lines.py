@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from toolgate.adapters.line_buffer import LineTooLong
 from toolgate.adapters.mcp_server.duplicate_keys import duplicate_key
+from toolgate.protocol.jsontext import is_unicode
 
 _ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,128}")'
 _HEAD = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID)
@@ -65,8 +66,12 @@ def _problem(document: dict[str, Any]) -> str:
         return '"method" must be a string'
     if "params" in document and not isinstance(document["params"], dict):
         return '"params" must be an object'
+    if not is_unicode(json.dumps(document, ensure_ascii=False)):
+        return "it holds half a character (a lone surrogate)"
     return 'it needs "method" (and "id" for a response), or "id" with "result" or "error"'
 
 
 def _error(request_id: str | int | None, code: int, message: str) -> types.JSONRPCError:
+    if isinstance(request_id, str) and not is_unicode(request_id):
+        request_id = None  # an id with half a character cannot be written back
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=message))
