@@ -39,6 +39,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
     environment = {
         name.decode(errors="replace"): value.decode(errors="replace") for name, value in state.environment.items()
     }
+    path = environment.get("PATH", "")
     directory = _relative(state.directory.decode(errors="replace"), root)
     return Surroundings(
         root=root,
@@ -50,7 +51,8 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         entries=_entries(workspace),
         functions=definitions(state.functions.decode(errors="replace")),
         aliases=_Aliases(state.aliases),
-        shadows=_shadows(workspace, environment.get("PATH", ""), root, directory),
+        shadows=_look_up(workspace, _own_directories(path, root, directory), 0o111),
+        sourced=_look_up(workspace, _own_directories(path, root, directory, behind_system=True), 0o444),
         content=_contents(workspace),
         git_programs=functools.partial(git_programs, Files(root, _kinds(workspace), _bytes(workspace))),
         holds_code=lambda: any(_is_code(variable) for variable in state.variables.values()),
@@ -171,9 +173,8 @@ def _bytes(workspace: Workspace, max_bytes: int = MAX_INDEX) -> Callable[[str], 
     return read
 
 
-def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[str], str | None]:
-    """Look a command up in the directories of `PATH` that are inside the root and come before the system's."""
-    directories = _own_directories(path, root, cwd)
+def _look_up(workspace: Workspace, directories: tuple[str, ...], mode: int) -> Callable[[str], str | None]:
+    """Look a name up in directories inside the root: a file with any of the permissions `mode`."""
 
     def shadow(word: str) -> str | None:
         if len(directories) > _MAX_OWN_DIRECTORIES:
@@ -184,7 +185,7 @@ def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[
                 info = workspace.stat(candidate)
             except ToolError:
                 return candidate
-            if info is not None and stat.S_ISREG(info.st_mode) and info.st_mode & 0o111:
+            if info is not None and stat.S_ISREG(info.st_mode) and info.st_mode & mode:
                 return candidate
         return None
 
@@ -192,10 +193,11 @@ def _shadows(workspace: Workspace, path: str, root: str, cwd: str) -> Callable[[
 
 
 @functools.lru_cache(maxsize=64)
-def _own_directories(path: str, root: str, cwd: str) -> tuple[str, ...]:
+def _own_directories(path: str, root: str, cwd: str, *, behind_system: bool = False) -> tuple[str, ...]:
+    """Return the directories of `PATH` inside the root: those before the system's, or all of them."""
     directories: list[str] = []
     for entry in path.split(":") if path else ():
-        if posixpath.normpath(entry or ".") in _SYSTEM:
+        if posixpath.normpath(entry or ".") in _SYSTEM and not behind_system:
             break
         place = (
             _relative(posixpath.normpath(entry), root)

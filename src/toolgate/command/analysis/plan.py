@@ -42,6 +42,8 @@ class Surroundings:
     """The shell's aliases: name to replacement."""
     shadows: Callable[[str], str | None] = lambda _: None
     """The file inside the root that `PATH` finds first for a command word, if there is one."""
+    sourced: Callable[[str], str | None] = lambda _: None
+    """The file inside the root that `PATH` finds first for a script that is named without a directory."""
     content: Callable[[str], str | None] = lambda _: None
     """The text of a script (relative to the root, normal form), if it can be read."""
     git_programs: Callable[[str, str], tuple[str, ...]] = lambda _directory, _verb: ()

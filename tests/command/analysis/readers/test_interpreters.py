@@ -1,8 +1,11 @@
 """Programs that run code: shells, and interpreters of other languages."""
 
+import dataclasses
+
 import pytest
 
-from tests.command.analysis.kit import dangers
+from tests.command.analysis.kit import PROJECT, dangers
+from toolgate.command.analysis import analyse
 
 
 @pytest.mark.parametrize(
@@ -108,3 +111,21 @@ def test_code_of_other_languages_is_searched(command: str, reason: str) -> None:
 )
 def test_a_module_of_python_is_known_however_it_is_named(command: str, reason: str) -> None:
     assert dangers(command) == reason
+
+
+SOURCED = dataclasses.replace(PROJECT, sourced={"setup": "run.sh"}.get)
+
+
+@pytest.mark.parametrize("command", [". setup", "source setup", "bash setup"])
+def test_a_script_that_path_finds_is_analysed(command: str) -> None:
+    assert analyse(command, SOURCED).reason == "in 'run.sh': 'rm': it removes files"
+
+
+@pytest.mark.parametrize("command", ["PATH=$PATH:src; . setup", "PATH=src . setup", "export PATH=src; bash setup"])
+def test_a_script_that_a_changed_path_finds_asks(command: str) -> None:
+    assert "'PATH' is changed before" in dangers(command)
+
+
+@pytest.mark.parametrize("command", [". ./setup", ". src/setup", "PATH=$PATH:src; . ./setup"])
+def test_control_a_script_with_a_directory_in_its_name_is_not_looked_up(command: str) -> None:
+    assert analyse(command, SOURCED).reason == ""

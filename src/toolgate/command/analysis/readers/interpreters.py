@@ -80,7 +80,7 @@ def run_script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) 
         return
     if descriptor is not None:
         scope.found.unclear(f"'{name}' runs what it reads from '{word.text}'")
-    paths = scope.script(word)
+    paths = (*scope.script(word), *_in_path(scope, name, word))
     if word.known and program(name).runs_shell_code and scope.is_unreadable(word.text):
         scope.found.unclear(f"the script '{word.text}' cannot be read before it runs")
     if not word.known:
@@ -88,6 +88,19 @@ def run_script(scope: Scope, name: str, word: Word, use: Callable[[str], None]) 
     elif program(name).runs_shell_code:
         for path in paths:
             scope.follow(path, here=not program(name).shell)
+
+
+def _in_path(scope: Scope, name: str, word: Word) -> tuple[str, ...]:
+    """A script without a directory in its name, as bash looks it up in `PATH`."""
+    if not program(name).runs_shell_code or not word.known or "/" in word.text:
+        return ()
+    if any(assigned.name == "PATH" for assigned in scope.found.assignments):
+        scope.found.unclear(f"'PATH' is changed before '{name}' looks up '{word.text}'")
+    file = scope.around.sourced(word.text)
+    if file is None:
+        return ()
+    scope.found.scripts[file] = None
+    return (file,)
 
 
 def run_stdin(scope: Scope, name: str, use: Callable[[str], None]) -> None:
