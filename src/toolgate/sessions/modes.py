@@ -38,7 +38,7 @@ def warn_unless_plain(session_id: object, value: object, *, coding_enabled: bool
             session_id=session_id,
             value=value,
             used=SAFE.value,
-            # log filters look for this text; M1.5 was the first version with modes
+            # a fixed text, which tests/test_tool_modes.py looks for
             reason="M1.5 only supports chat_safe: coding is not enabled here",
         )
 
