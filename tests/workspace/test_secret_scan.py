@@ -154,7 +154,7 @@ def test_another_name_of_a_file_in_a_denied_folder_is_denied(tmp_path: Path) -> 
 
 
 def test_a_large_denied_folder_does_not_make_a_scan_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secret_scan, "MOST_FOLDERS", 5)
+    monkeypatch.setattr(secret_scan, "MAX_FOLDERS", 5)
     for number in range(10):
         (tmp_path / "vault" / str(number)).mkdir(parents=True)
 
