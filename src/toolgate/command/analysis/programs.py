@@ -101,7 +101,7 @@ shuf | writes -o --output | values -i -n -z
 iconv | writes -o --output | values -f -t
 xxd | writes_operands 2 | values -c -g -l -n -o -R -s
 tree | writes -o | values -L -P -I -H -T | texts -P -I
-jc | writes -o
+jc | writes -o | values -o
 patch | writes -o --output -r --reject-file | values -p -i -d -D -B -F -g -V -Y -z
 chmod chown chgrp setfacl chattr chcon | asks it changes permissions recursively: -R --recursive {}
 chmod chown chgrp | long --recursive
@@ -263,7 +263,7 @@ lua Rscript osascript julia ocaml | interprets | code -e
 tclsh | interprets
 python-venv | removes --clear
 python-timeit | reader interpreters.statements
-python-cProfile python-profile | writes -o --outfile
+python-cProfile python-profile | writes -o --outfile | values -o -s
 python-json.tool | writes_operands 2 | values --indent
 awk gawk mawk nawk | reader awk.awk | pattern | texts -v -F
     | values -v --assign -F --field-separator -f --file -E --exec -e --source -i --include -l --load

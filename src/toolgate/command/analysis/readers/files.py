@@ -240,10 +240,10 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
 
 def csplit(scope: Scope, words: Sequence[Word]) -> None:
     """`csplit file /pattern/ …`, and the first file that it writes."""
-    prefix = next(option_values(words, ("-f", "--prefix"), program("csplit").values), Word("xx"))
     for word in operands(words, program("csplit").values)[:1]:
         scope.path(word.text, reads=True)
-    scope.write(prefix._replace(text=f"{prefix.text}00"))
+    for prefix in list(option_values(words, ("-f", "--prefix"), program("csplit").values)) or [Word("xx")]:
+        scope.write(prefix._replace(text=f"{prefix.text}00"))
 
 
 def compress(scope: Scope, words: Sequence[Word]) -> None:
