@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from acp import run_agent
 
@@ -32,7 +32,7 @@ class MessageReader(asyncio.StreamReader):
     _begun = False
     """Whether the SDK has read the beginning of a line that is longer than the limit."""
 
-    async def readuntil(self, separator: bytes | tuple[bytes, ...] = b"\n") -> bytes:
+    async def readuntil(self, separator: Any = b"\n") -> bytes:
         """Return the next line that may be a message. Raises `IncompleteReadError` at the end."""
         while True:
             try:
