@@ -38,10 +38,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the editor disconnects or a signal arrives."""
-    if not all(map(_is_a_line, (0, 1))):
-        raise UsageError(
-            translate("stdin and stdout must be pipes: an editor starts this command and talks to it through them")
-        )
     try:
         asyncio.run(_serve(args))
     except asyncio.CancelledError:
@@ -49,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _is_a_line(descriptor: int) -> bool:
+def _may_lead_to_an_editor(descriptor: int) -> bool:
     """Whether an editor can be at the other end: not of a file, nor of /dev/null, which cannot be waited for."""
     kind = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(descriptor)
@@ -63,6 +59,10 @@ async def _serve(args: argparse.Namespace) -> None:
     from toolgate.protocol.modes import ToolMode
     from toolgate.runtime.policy_source import check_users_policy
 
+    if not all(map(_may_lead_to_an_editor, (0, 1))):
+        raise UsageError(
+            translate("stdin and stdout must be pipes: an editor starts this command and talks to it through them")
+        )
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -90,7 +90,8 @@ export const FRAMES = {
     }
     card.result(data, session.replaying, frame.at);
     // The call that tells of the end has only the id; one with a prompt that fails has changed nothing.
-    if (data.data?.running !== true && !(data.status === "error" && prompt)) session.tasks.get(task)?.ended(data, frame.at);
+    const hasEnded = data.data?.running !== true && !(data.status === "error" && prompt);
+    if (hasEnded) session.tasks.get(task)?.ended(data, frame.at);
     if (data.data?.task_id && !session.tasks.has(task)) session.tasks.set(task, card);
   },
 
