@@ -21,6 +21,7 @@ from toolgate.sandbox.supervisor.supervise import (
     adopt,
     die_with_parent,
     first_of_namespace,
+    reap_until_told,
     status_to_code,
     wait_for,
 )
@@ -54,11 +55,13 @@ def in_namespaces(
     reading, writing = os.pipe()
     first = os.fork()
     if first:
-        signal.signal(signal.SIGTERM, lambda *_: os.kill(first, signal.SIGKILL))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, TERM)
         os.write(info_fd, b'{"child-pid": %d}' % first)
         close_descriptors(but=writing)
-        return status_to_code(os.waitpid(first, 0)[1])
+        code = reap_until_told(first)
+        if code is None:
+            os.kill(first, signal.SIGKILL)
+            code = status_to_code(os.waitpid(first, 0)[1])
+        return code
     os.close(info_fd)
     os.close(writing)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -8,6 +8,8 @@ import time
 from toolgate.sandbox.supervisor.kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 
 FAILED = 125
+AWAITED = {signal.SIGTERM, signal.SIGCHLD}
+"""The host asks to end everything, or has died; a child has ended."""
 
 
 def die_with_parent(parent: int, number: int) -> None:
@@ -36,20 +38,25 @@ def adopt() -> None:
 
 
 def wait_for(command: int) -> int:
-    """Reap until the command ends, then end the rest."""
-    signal.signal(signal.SIGTERM, lambda *_: end_and_leave())
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-    code = first_of_namespace(command)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """Reap until the command ends or the host asks to end everything, or dies; then end the rest."""
+    code = reap_until_told(command)
     end_all()
-    return code
+    return 128 + signal.SIGTERM if code is None else code
 
 
-def end_and_leave() -> None:
-    """Handle the host's request to end everything, or its death."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    end_all()
-    os._exit(128 + signal.SIGTERM)
+def reap_until_told(child: int) -> int | None:
+    """Reap until the child ends, and return its exit code; None if SIGTERM arrives before that.
+
+    The signals stay blocked and are waited for: a handler would not run if its signal came just before a wait that
+    blocks.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
+    while True:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == child:
+            return status_to_code(status)
+        if not pid and signal.sigwait(AWAITED) == signal.SIGTERM:
+            return None
 
 
 def end_all() -> None:
