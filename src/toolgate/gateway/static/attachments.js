@@ -63,14 +63,18 @@ export class Attachments {
     return [...this.#pictures];
   }
 
-  /** Show the pictures of a draft. */
+  /** Show the pictures of a draft. Those that are added while it is read stay. */
   async show(key) {
+    if (this.#key === key) return;
     this.#key = key;
     this.#pictures = [];
+    this.#list.removeAttribute("aria-busy");
     this.#draw();
     const found = await stored(key);
     if (this.#key !== key || !found.length) return;
-    this.#pictures = [...found, ...this.#pictures].slice(0, MOST);
+    const all = [...found, ...this.#pictures].slice(0, MOST);
+    if (this.#pictures.length) return this.#set(all);
+    this.#pictures = all;
     this.#draw();
   }
 

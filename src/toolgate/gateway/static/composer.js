@@ -70,6 +70,7 @@ export class Composer extends HTMLElement {
     this.#form.prepend(...this.#pictures.elements);
     new Completion(this.#field, this.#form, (kind, words) => this.#commands.complete(kind, words));
     this.#field.placeholder = t`Ask, ${PLACEHOLDER}`;
+    this.#pictures.show(this.#draft); // something may be pasted before the first session is shown
   }
 
   /** Show the field of a session, or of the session that the next message creates (null). */
