@@ -110,3 +110,23 @@ def test_a_layer_that_cannot_seal_a_script_says_so(layer: str) -> None:
         return any("approved script" in missing for missing in session.shell.sandbox("read").missing)
 
     assert in_session(os.geteuid(), layer, script) is (layer in ("landlock", "off"))
+
+
+async def test_a_job_that_starts_programs_all_the_time_can_be_stopped(tmp_path: Path) -> None:
+    session = Session(tmp_path, "bwrap")
+    starts = (
+        "import os; open('begun', 'w').close()\nwhile True: os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)"
+    )
+    (tmp_path / "starts.py").write_text(starts)  # posix_spawn: a process waits in the kernel until the other one runs
+    await session.run("python3 starts.py", background=True)
+    while not (tmp_path / "begun").exists():
+        await asyncio.sleep(0.01)
+    [job] = session.shell.jobs._runs.values()
+    stopped = []
+    for _ in range(60):
+        stopped.append(await job.process.pause())
+        job.process.resume()
+        await asyncio.sleep(0.002)
+    await session.shell.close()
+
+    assert stopped == [True] * 60

@@ -35,6 +35,7 @@ _SHORT = 256
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
 _KILL_TIMEOUT = 5.0
 _PAUSE_TRIES = 500
+_PAUSE_ROUND = 10
 _PAUSE_STEP = 0.002
 
 
@@ -277,10 +278,17 @@ class ShellProcess:
         empty.set_result(None)
 
     async def pause(self) -> bool:
-        """Stop all processes inside until `resume`; whether nothing runs any more."""
-        for _ in range(_PAUSE_TRIES):
+        """Stop all processes inside until `resume`; whether nothing runs any more.
+
+        A process that has just started another one waits until that one runs (`vfork`), and cannot be stopped before:
+        so all go on for a moment now and then.
+        """
+        for tried in range(1, _PAUSE_TRIES):
             if not any(map(tree.is_running, (self._process.pid, *tree.descendants(self._process.pid)))):
                 return True
+            if tried % _PAUSE_ROUND == 0:
+                self.resume()
+                await asyncio.sleep(_PAUSE_STEP)
             self._signal_all(signal.SIGSTOP)
             await asyncio.sleep(_PAUSE_STEP)
         return False
