@@ -251,3 +251,9 @@ async def serving_http(root: Path, *more: str, token: str | None = TOKEN) -> Asy
         if process.returncode is None:
             process.send_signal(signal.SIGKILL)
         await process.wait()
+
+
+async def is_alive(server: Lines) -> None:
+    """Check that the server still answers a call."""
+    answer = await server.call("alive", "read_file", path="a.txt")
+    assert answer["result"]["isError"] is False

@@ -19,15 +19,6 @@ from toolgate.workspace import Workspace
 WRITE = {"path": "new.txt", "content": "hello\n"}
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_a11_the_person_sees_the_diff_and_allows_it(root: Path, era: str) -> None:
     seen: list[str] = []

@@ -2,18 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.adapters.mcp_server.kit import Sleeper, serving_http, text, until
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
 
 
 async def test_every_session_has_a_shell_of_its_own(root: Path) -> None:

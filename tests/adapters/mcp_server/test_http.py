@@ -36,15 +36,6 @@ INITIALIZE = {
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
-
-
 async def test_both_eras_list_call_and_ask_over_http(root: Path) -> None:
     async with serving_http(root) as server:
         for era in ERAS:

@@ -6,7 +6,7 @@ from pathlib import Path
 import mcp_types as types
 import pytest
 
-from tests.adapters.mcp_server.kit import Lines, lines
+from tests.adapters.mcp_server.kit import is_alive, lines
 from toolgate.adapters.line_buffer import LineBuffer
 from toolgate.adapters.mcp_server.lines import error_response, parse_message
 
@@ -36,20 +36,6 @@ def test_what_is_no_message_is_refused_with_the_problem(line: bytes, problem: st
     assert problem in error_response(line).error.message
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
-
-
-async def _is_alive(server: Lines) -> None:
-    answer = await server.call("alive", "read_file", path="a.txt")
-    assert answer["result"]["isError"] is False
-
-
 async def test_g07_a_line_that_is_far_too_long_is_let_go_and_answered(root: Path) -> None:
     async with lines(root) as server:
         await server.begin()
@@ -58,7 +44,7 @@ async def test_g07_a_line_that_is_far_too_long_is_let_go_and_answered(root: Path
         await server.send(head + b"x" * (40 << 20) + b'"}}')
         answer = await server.answer(11)
         assert "at most 16777216 are read" in answer["error"]["message"]
-        await _is_alive(server)
+        await is_alive(server)
         assert _memory(server.process.pid) - start < 64 << 20
 
 

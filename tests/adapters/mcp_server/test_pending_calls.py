@@ -15,15 +15,6 @@ from toolgate.adapters.mcp_server.pending_calls import APPROVAL_KEY
 WRITE = {"path": "new.txt", "content": "hello\n"}
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
-
-
 async def _asked(connected: Client, arguments: dict[str, Any]) -> types.InputRequiredResult:
     result = await connected.session.call_tool("write_file", arguments, allow_input_required=True)
     assert isinstance(result, types.InputRequiredResult)

@@ -6,21 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.mcp_server.kit import Lines, Sleeper, environment, lines, until, words
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
-
-
-async def _is_alive(server: Lines) -> None:
-    answer = await server.call("alive", "read_file", path="a.txt")
-    assert answer["result"]["isError"] is False
+from tests.adapters.mcp_server.kit import Sleeper, environment, is_alive, lines, until, words
 
 
 async def test_s14_a_cancelled_call_ends_its_process_tree_and_is_not_answered(root: Path) -> None:
@@ -123,4 +109,4 @@ async def test_s12_a_command_reads_nothing_of_the_wire_and_writes_nothing_to_it(
         [block] = answer["result"]["content"]
         assert block["text"].split() == ["end", "[stderr]", "aside"]
         assert server.others == []
-        await _is_alive(server)
+        await is_alive(server)

@@ -4,23 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.adapters.mcp_server.kit import Lines, lines
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
-
-
-async def _is_alive(server: Lines) -> None:
-    answer = await server.call("alive", "read_file", path="a.txt")
-    assert answer["result"]["isError"] is False
+from tests.adapters.mcp_server.kit import is_alive, lines
 
 
 async def test_g09_what_is_no_message_is_answered_and_the_server_goes_on(root: Path) -> None:
@@ -42,7 +26,7 @@ async def test_g09_what_is_no_message_is_answered_and_the_server_goes_on(root: P
             answer = await server.receive()
             assert (answer["id"], answer["error"]["code"]) == (request_id, code), line[:80]
         await server.send(b"   ")
-        await _is_alive(server)
+        await is_alive(server)
 
 
 async def test_e02_e03_arguments_that_are_not_strict_json_are_refused(root: Path) -> None:
@@ -59,7 +43,7 @@ async def test_e02_e03_arguments_that_are_not_strict_json_are_refused(root: Path
             assert (given or answer["error"]["code"]) in (-32700, -32600, "INVALID_PARAM"), answer
         await server.send((call % ("deep", '{"path": ' + "[" * 5000 + "]" * 5000 + "}")).encode())
         assert "error" in await server.receive()
-        await _is_alive(server)
+        await is_alive(server)
 
 
 async def test_g08_a_client_that_does_not_read_gets_whole_lines_later(root: Path) -> None:
@@ -74,7 +58,7 @@ async def test_g08_a_client_that_does_not_read_gets_whole_lines_later(root: Path
         await server.send({"method": "notifications/cancelled", "params": {"requestId": 2}})
         done = {(await server.answer(number))["id"] for number in (0, 1)}  # every line is parsed
         assert done == {0, 1}
-        await _is_alive(server)
+        await is_alive(server)
 
 
 MALFORMED: list[tuple[str, dict[str, Any], int]] = [
@@ -93,7 +77,7 @@ async def test_a_request_that_is_malformed_gets_an_error_with_its_id(root: Path)
         for method, params, code in MALFORMED:
             answer = await server.ask("x", method, **params)
             assert answer["error"]["code"] == code, (method, params)
-        await _is_alive(server)
+        await is_alive(server)
 
 
 async def test_a_request_before_the_handshake_is_refused(root: Path) -> None:
@@ -101,4 +85,4 @@ async def test_a_request_before_the_handshake_is_refused(root: Path) -> None:
         answer = await server.ask(1, "tools/call", name="read_file", arguments={"path": "a.txt"})
         assert "error" in answer
         await server.begin()
-        await _is_alive(server)
+        await is_alive(server)
