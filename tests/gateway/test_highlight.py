@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toolgate.gateway import highlight as module
 from toolgate.gateway.highlight import MAX_CODE, highlight, highlight_diff, language_of, languages
 
 SPAN = re.compile(r'<span class="[a-z]">|</span>')
@@ -35,6 +36,19 @@ HOSTILE = [
 
 def text(lines: tuple[str, ...] | list[str] | None) -> str | None:
     return None if lines is None else unescape(SPAN.sub("", "\n".join(lines)))
+
+
+def test_the_first_use_of_a_language_may_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = module._lexer
+
+    def slowly(language: str) -> object:
+        end = time.thread_time() + 0.1
+        while time.thread_time() < end:
+            pass
+        return prepared(language)
+
+    monkeypatch.setattr(module, "_lexer", slowly)
+    assert highlight("if first_use:\n  y", "python") == ('<span class="k">if</span> first_use:', "  y")
 
 
 def test_tokens_have_classes_and_lines_stand_alone() -> None:

@@ -100,9 +100,10 @@ def highlight(code: str, language: str | None) -> tuple[str, ...] | None:
         return None
     if any(len(line) > _MAX_LINE for line in code.split("\n")):
         return None
+    lexer = _lexer(language)  # the first use of a language compiles its rules: that is not the code's slowness
     end = thread_time() + _MAX_SECONDS
     lines = [""]
-    for name, values in groupby(_lexer(language).get_tokens(code), lambda token: _class_of(token[0])):
+    for name, values in groupby(lexer.get_tokens(code), lambda token: _class_of(token[0])):
         pieces = []
         for _, value in values:
             if thread_time() > end:
