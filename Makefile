@@ -7,9 +7,14 @@ READY := $(VENV)/.ready
 SERVING := $(VENV)/.serving
 LOWEST := .venv-lowest
 PYTEST_ARGS ?=
-# Three tests at a time on two cores: they wait for processes, leases and browsers much of the time.
-export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
+# More tests at a time than cores, because they wait for processes and leases much of the time: three on two cores, and
+# four of the quick ones, which start no browser and no database.
+CORES := $(shell nproc 2>/dev/null || echo 2)
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(( $(CORES) * 3 / 2 )))
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# Images of Python often say that no bytecode is kept. Every test process would then compile all tests, and every
+# command that a test starts the whole program.
+unexport PYTHONDONTWRITEBYTECODE
 # What `make test` leaves out; pyproject.toml explains each marker.
 QUICK := not (browser or postgres or outside or torture or layers or slow)
 
@@ -34,7 +39,7 @@ demo: $(READY) ## See a tool call, a denial and a truncation in the terminal
 	@$(BIN)/python scripts/demo.py
 
 test: $(READY) ## Run the quick tests: no browser, PostgreSQL or kill loops (PYTEST_ARGS="-k grep -x" to choose)
-	@$(PYTEST) -m "$(QUICK)" $(PYTEST_ARGS)
+	@$(PYTEST) -n $(shell echo $$(( $(CORES) * 2 ))) -m "$(QUICK)" $(PYTEST_ARGS)
 
 test-all: $(READY) ## Run every test
 	@$(PYTEST) $(PYTEST_ARGS)

@@ -26,6 +26,16 @@ MARK = "COMPARE_RUN"
 """Every process that a contender starts inherits this variable, unless the contender takes it away."""
 
 
+def _environment(process: Path) -> bytes:
+    """The environment of a process; it reads as empty for a moment while the process becomes another program."""
+    for _ in range(20):
+        if found := (process / "environ").read_bytes():
+            return found
+        (process / "exe").readlink()  # a thread of the kernel has none, and no environment
+        time.sleep(0.001)
+    return b""
+
+
 class Hung(Exception):
     """The contender did not answer in time."""
 
@@ -146,7 +156,7 @@ class Arena:
                 with contextlib.suppress(OSError, IndexError):
                     parent = (entry / "stat").read_bytes().rpartition(b")")[2].split()[1]
                     children[int(parent)].append(int(entry.name))
-                    if f"{MARK}={self.run}".encode() in (entry / "environ").read_bytes().split(b"\0"):
+                    if f"{MARK}={self.run}".encode() in _environment(entry).split(b"\0"):
                         marked.append(int(entry.name))
         found: dict[int, None] = {}
         while marked:

@@ -1,5 +1,6 @@
 """What every test gets: an environment without settings, all the time it needs, and, in CI, no skip nobody allowed."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ if (
 HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"
 SLOW_TESTS = HERE / "slow_tests.txt"
-"""Functions whose tests take more than a second; scripts/slow_tests.py writes it."""
+"""Functions whose tests take most of a second or more; scripts/slow_tests.py writes it."""
 PLACES = {"browser": "browser", "adapters/outside": "outside", "torture": "torture"}
 """Directories whose tests all need the same."""
 WEAKER_LAYERS = {"namespaces", "landlock", "off"}
@@ -60,12 +61,22 @@ def _listed(file: Path) -> Iterator[str]:
 
 def _needs(item: pytest.Item) -> Iterator[str]:
     """The markers of a test, from where it lives and what it is given."""
-    yield from (marker for place, marker in PLACES.items() if item.path.is_relative_to(HERE / place))
+    yield from (marker for place, marker in PLACES.items() if item.nodeid.startswith(f"tests/{place}/"))
     chosen = vars(getattr(item, "callspec", None) or object).get("params", {})
     if chosen.get("layer") in WEAKER_LAYERS:
         yield "layers"
     if "postgres" in chosen.values() or not POSTGRES.isdisjoint(getattr(item, "fixturenames", ())):
         yield "postgres"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Thousands of tests stay until the end: the garbage collector, also that of a forked copy, need not visit them."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 @pytest.hookimpl(tryfirst=True)
