@@ -11,6 +11,7 @@ import pytest
 
 from tests.gateway.kit import gateway, is_done, settings_for
 from toolgate import ToolCall
+from toolgate.agent.events import TextChunk, TurnFailed
 from toolgate.errors import SessionBusy
 from toolgate.gateway.live_text import LiveTextRelay
 from toolgate.gateway.turns import LocalTurns
@@ -85,6 +86,20 @@ async def test_a_turn_that_runs_is_not_waited_for() -> None:
 
     stage.over.set()
     assert await turns.drain(10) == 0
+
+
+async def test_a_turn_that_outlives_its_task_may_still_say_its_last_words() -> None:
+    stage = Stage()
+    turns = stage.turns(limit=1)
+    await turns.submit("a", "one", request_id="1")
+    (running,) = (task for task in asyncio.all_tasks() if task.get_name() == "toolgate-local-turn")
+    running.cancel()  # as at a forced shutdown
+    await asyncio.wait({running})
+
+    stage.tap(TextChunk(content="the last words"))
+    stage.tap(TurnFailed(code="CANCELLED", message="The turn was cancelled."))
+
+    assert await turns.drain(0) == 0
 
 
 async def test_looking_after_abandoned_turns_makes_no_session_busy(tmp_path: Path) -> None:

@@ -22,7 +22,10 @@ class _LiveMessage:
 
 
 class LiveTextRelay:
-    """Passes text on as it arrives, and keeps the current message for listeners that join later."""
+    """Passes text on as it arrives, and keeps the current message for listeners that join later.
+
+    A turn that ends after `running_turn`, as at a forced shutdown, still says its last words; they are in the log only.
+    """
 
     def __init__(self) -> None:
         self._messages: dict[str, _LiveMessage] = {}
@@ -41,7 +44,9 @@ class LiveTextRelay:
 
     def text(self, session_id: str, position: int, text: str) -> None:
         """Pass on a piece of text; `position` is the last event in the log at this moment."""
-        message = self._messages[session_id]
+        message = self._messages.get(session_id)
+        if message is None:
+            return
         if not message.open:
             message.base, message.parts, message.length, message.open = position, [], 0, True
         offset = message.length
@@ -52,7 +57,9 @@ class LiveTextRelay:
 
     def pause(self, session_id: str) -> None:
         """End the message: the next piece of text starts another one."""
-        self._messages[session_id].open = False
+        message = self._messages.get(session_id)
+        if message is not None:
+            message.open = False
 
     def output(self, session_id: str, call_id: str, stream: str, text: str) -> None:
         """Pass on the output of a command."""
