@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.bench import Bench, Sample, Target
 
 ROUNDS = 20
-_LONGEST = 220
+_MAX_SECONDS = 220
 """Seconds that an agent may take for all its rounds."""
 _BYTES_A_TOKEN = 4
 
@@ -83,7 +83,7 @@ class Player:
         )
         memory = _Memory(process.pid) if watched else None
         try:
-            output, _ = process.communicate(timeout=_LONGEST)
+            output, _ = process.communicate(timeout=_MAX_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate()

@@ -13,7 +13,7 @@ from compare.contenders import CONTENDERS, Contender
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 BEGIN, END = "<!-- results: made by compare/docs.py -->", "<!-- end of results -->"
 OURS, CONTROL = "toolgate", "naive"
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 ALIKE = 10.0
 """Amounts (megabytes) that differ by no more are alike: they were sampled."""
 
@@ -122,9 +122,9 @@ def _case(case: Case, row: dict[str, dict[str, Any]]) -> str:
 
 def _detail(detail: list[str]) -> str:
     """The first of them; commands and paths stand in backquotes only where they need it."""
-    shown = [entry.replace("|", "\\|") for entry in detail[:_MOST_NAMED]]
+    shown = [entry.replace("|", "\\|") for entry in detail[:_MAX_NAMED]]
     shown = [f"`{entry}`" if any(sign in entry for sign in "*<>{$`") else entry for entry in shown]
-    more = [f"and {len(detail) - _MOST_NAMED} more"] if len(detail) > _MOST_NAMED else []
+    more = [f"and {len(detail) - _MAX_NAMED} more"] if len(detail) > _MAX_NAMED else []
     return ": " + "; ".join([*shown, *more]) + "." if detail else "."
 
 

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from compare.driver import Driver, Person, abilities
 
-_MOST_WRITES = 100_000
+_MAX_WRITES = 100_000
 """A writer that nobody kills ends by itself."""
 
 
@@ -77,7 +77,7 @@ def _write_for_ever(driver: Driver, path: str, texts: list[str], ready: int) -> 
     if "read" in abilities(type(driver)):
         driver.read(path)
     lines = [text.partition("\n")[0] for text in texts]
-    for number in range(_MOST_WRITES):
+    for number in range(_MAX_WRITES):
         now = number % len(texts)
         whole = driver.overwrites
         answer = driver.write(path, texts[now]) if whole else driver.edit(path, lines[now - 1], lines[now])

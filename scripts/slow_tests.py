@@ -11,9 +11,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 LIST = Path(__file__).parents[1] / "tests" / "slow_tests.txt"
-LONGEST_TEST = 0.8
+MAX_TEST_SECONDS = 0.8
 """Seconds of one test."""
-LONGEST_FUNCTION = 4.0
+MAX_FUNCTION_SECONDS = 4.0
 """Seconds of all tests that one function makes."""
 _HEAD = "# Tests that take most of a second or more: `make test` leaves them out. Written by scripts/slow_tests.py.\n"
 
@@ -24,7 +24,9 @@ def slow_functions(report: Path) -> list[str]:
     for case in ElementTree.parse(report).iter("testcase"):
         path = f"{case.attrib['classname'].replace('.', '/')}.py"
         seconds[f"{path}::{case.attrib['name'].partition('[')[0]}"].append(float(case.attrib["time"]))
-    return sorted(name for name, took in seconds.items() if max(took) > LONGEST_TEST or sum(took) > LONGEST_FUNCTION)
+    return sorted(
+        name for name, took in seconds.items() if max(took) > MAX_TEST_SECONDS or sum(took) > MAX_FUNCTION_SECONDS
+    )
 
 
 if __name__ == "__main__":

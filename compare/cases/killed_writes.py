@@ -14,7 +14,7 @@ from compare.case import Case, Outcome
 
 ORDER = 1
 _LINES = 20_000
-_LONGEST = 0.08
+_MAX_DELAY = 0.08
 """Seconds after which a writer is killed, at the latest; it writes all the time."""
 
 
@@ -35,7 +35,7 @@ def count(arena: Arena) -> Outcome:
             path.write_text(_text("b"))
             request: dict[str, Any] = {"root": str(arena.root), "path": "file.txt", "texts": [_text("a"), _text("b")]}
             pid = tools.ask("writer", **request)["pid"]
-            time.sleep(chance.uniform(0, _LONGEST))
+            time.sleep(chance.uniform(0, _MAX_DELAY))
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
             tools.ask("reap", pid=pid)

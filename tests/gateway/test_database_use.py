@@ -16,8 +16,8 @@ from toolgate.sessions.driver import Unit
 from toolgate.sessions.sqlite import SqliteFile
 from toolgate.testing import ScriptedModel
 
-MOST_READS = 12
-MOST_WRITES = 8
+MAX_READS = 12
+MAX_WRITES = 8
 
 
 @pytest.fixture
@@ -66,5 +66,5 @@ async def test_an_approved_bash_edit_uses_the_database_sparingly(
         await client.send("approval.respond", id=request["id"], allowed=True)
         await client.until(is_done)
         assert file.read_text() == "name = 'new'\n"
-        assert used["reads"] <= MOST_READS
-        assert used["writes"] <= MOST_WRITES
+        assert used["reads"] <= MAX_READS
+        assert used["writes"] <= MAX_WRITES

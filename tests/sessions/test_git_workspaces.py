@@ -13,7 +13,7 @@ from toolgate.sessions.git_workspaces import GitWorkspaces
 from toolgate.sessions.workspaces import SnapshotWorkspaces
 from toolgate.settings import SessionSettings
 
-MOST = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 class Machines:
@@ -28,7 +28,7 @@ class Machines:
             git(base, "clone", "--quiet", str(origin), str(base / f"root-{name}"))
 
     def worker(self, name: str) -> GitWorkspaces:
-        return GitWorkspaces(self.db, str(self.base / f"root-{name}"), str(self.base / f"disk-{name}"), MOST)
+        return GitWorkspaces(self.db, str(self.base / f"root-{name}"), str(self.base / f"disk-{name}"), MAX_BYTES)
 
     async def session(self) -> str:
         return (await self._sessions.create()).id
@@ -97,7 +97,7 @@ async def test_a_directory_whose_origin_was_forgotten_is_made_anew(
 async def test_a_worker_with_snapshots_refuses_a_clone_and_the_other_way_round_works(machines: Machines) -> None:
     session, whole = await machines.session(), await machines.session()
     snapshots = SnapshotWorkspaces(
-        machines.db, str(machines.base / "root-first"), str(machines.base / "disk-snapshots"), MOST
+        machines.db, str(machines.base / "root-first"), str(machines.base / "disk-snapshots"), MAX_BYTES
     )
     await machines.turn(machines.worker("first"), session, "a.txt", "kept\n")
     await machines.turn(snapshots, whole, "b.txt", "whole\n")

@@ -116,7 +116,7 @@ def _skip_if_closed(uid: int) -> None:
         pytest.skip(_ONLY_ROOT)
 
 
-_LONGEST = 300
+_MAX_SECONDS = 300
 """Seconds after which a copy of this process ends, also if nobody waits for it any more."""
 
 
@@ -144,7 +144,7 @@ def run_apart(uid: int, function: Callable[[], T]) -> T:
 
 def _child(uid: int, function: Callable[[], object], writing: int) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(_LONGEST)
+    signal.alarm(_MAX_SECONDS)
     try:
         if os.geteuid() == 0:
             os.setgroups([])

@@ -19,7 +19,7 @@ from toolgate.testing import ScriptedModel
 
 TORTURE = int(os.environ.get("TOOLGATE_TORTURE", "1"))
 KILLS = 60 * TORTURE
-MOST = 28
+MAX_LINES = 28
 """Things that an agent says before it is killed: a turn of both sessions is some thirty."""
 
 pytestmark = [pytest.mark.torture, pytest.mark.timeout(600 + 30 * TORTURE)]
@@ -32,7 +32,7 @@ async def test_an_agent_that_is_killed_at_any_moment(tmp_path: Path) -> None:
     with adopting() as end_orphans:
         for _ in range(KILLS):
             child = Child(lambda say: works(tmp_path, sessions, say))
-            lines = [child.line() for _ in range(chance.randrange(MOST))]
+            lines = [child.line() for _ in range(chance.randrange(MAX_LINES))]
             await asyncio.sleep(chance.uniform(0, 0.02))
             lines += child.kill()
             end_orphans()

@@ -11,10 +11,10 @@ from toolgate.web import connection
 from toolgate.web.connection import BadAnswerError, HttpAnswer
 from toolgate.web.urls import parse
 
-MOST = 1 << 20
+MAX_BYTES = 1 << 20
 
 
-async def got(answer: bytes, limit: int = MOST, path: str = "/") -> HttpAnswer:
+async def got(answer: bytes, limit: int = MAX_BYTES, path: str = "/") -> HttpAnswer:
     async with serving({path: answer}) as server:
         address = parse(server.url(path))
         async with asyncio.timeout(60):
@@ -61,7 +61,7 @@ async def test_w04_answers_that_are_none_end_in_an_error(answer: bytes) -> None:
 async def test_w05_a_bomb_of_zeros_is_cut_at_the_limit() -> None:
     bomb = gzip.compress(b"\0" * (200 << 20), 1)
     found = await got(page(bomb, Content_Encoding="gzip"))
-    assert (len(found.body), found.cut) == (MOST, True)
+    assert (len(found.body), found.cut) == (MAX_BYTES, True)
 
 
 async def test_w06_an_endless_answer_is_cut_at_the_limit() -> None:
@@ -72,13 +72,13 @@ async def test_w06_an_endless_answer_is_cut_at_the_limit() -> None:
             await writer.drain()
 
     async with serving({"/": endless}) as server:
-        found = await connection.get(parse(server.url()), "127.0.0.1", headers={}, max_bytes=MOST)
-    assert (len(found.body), found.cut) == (MOST, True)
+        found = await connection.get(parse(server.url()), "127.0.0.1", headers={}, max_bytes=MAX_BYTES)
+    assert (len(found.body), found.cut) == (MAX_BYTES, True)
 
 
 async def test_the_request_has_no_credentials_and_the_name_of_the_host() -> None:
     async with serving({"/a": page("x")}) as server:
-        await connection.get(parse(server.url("/a?b=c")), "127.0.0.1", headers={"User-Agent": "t"}, max_bytes=MOST)
+        await connection.get(parse(server.url("/a?b=c")), "127.0.0.1", headers={"User-Agent": "t"}, max_bytes=MAX_BYTES)
         (request,) = server.requests
         assert request.startswith("GET /a?b=c HTTP/1.1\r\n")
         assert f"Host: site.test:{server.port}\r\n" in request

@@ -7,11 +7,11 @@ from toolgate.text.visible import collapse_runs, visible
 
 GUTTER = "│ "
 """Every line of a command that has several begins with this, and no other line of a request does."""
-_LONGEST_VALUE = 200
+_MAX_VALUE = 200
 """Characters of a variable's value that are shown."""
-_MOST_VARIABLES = 50
+_MAX_VARIABLES = 50
 """Variables that are shown with their values; of the others, the names."""
-_LONGEST_NAMES = 4000
+_MAX_NAMES = 4000
 _SUMMARY = 200
 
 
@@ -80,13 +80,13 @@ def _one_line(text: str) -> str:
 def _variables(word: str, variables: Mapping[str, str | None]) -> Iterator[str]:
     """One line per variable; of very many, the names and one hash over all of the rest."""
     items = list(variables.items())
-    for name, value in items[:_MOST_VARIABLES]:
+    for name, value in items[:_MAX_VARIABLES]:
         yield f"{word} {_one_line(name)}{_value(value)}"
-    rest = items[_MOST_VARIABLES:]
+    rest = items[_MAX_VARIABLES:]
     if rest:
         names = visible(", ".join(name for name, _ in rest), keep="")
-        if len(names) > _LONGEST_NAMES:
-            names = f"{names[:_LONGEST_NAMES]} ⟨{len(names) - _LONGEST_NAMES} characters left out⟩"
+        if len(names) > _MAX_NAMES:
+            names = f"{names[:_MAX_NAMES]} ⟨{len(names) - _MAX_NAMES} characters left out⟩"
         yield f"{word} {len(rest)} more variables (sha256 {_hash(repr(rest))}): {names}"
 
 
@@ -94,9 +94,9 @@ def _value(value: str | None) -> str:
     if value is None:
         return " not set"
     shown = visible(value, keep="")
-    if len(shown) <= _LONGEST_VALUE:
+    if len(shown) <= _MAX_VALUE:
         return f"={shown}"
-    half = _LONGEST_VALUE // 2
+    half = _MAX_VALUE // 2
     left_out = len(shown) - 2 * half
     return f"={shown[:half]}⟨{left_out} characters left out, sha256 {_hash(value)}⟩{shown[-half:]}"
 

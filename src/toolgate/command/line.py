@@ -8,7 +8,7 @@ from toolgate.command.syntax.lexing import unclosed
 from toolgate.command.words import UNRESOLVED, Word, heredoc_value
 
 _OPERATOR = re.compile(r"&&|\|\||\|&|[;&|]+|[()]|\n")
-_MOST_WORDS = 1_000
+_MAX_WORDS = 1_000
 """No command of this runtime takes more words."""
 _FEEDING = frozenset({"<<", "<<-", "<<<"})
 
@@ -29,7 +29,7 @@ class Line:
 def read_line(text: str) -> Line:
     """Read one simple command."""
     reader = Grammar(text)
-    reader.most_words = _MOST_WORDS
+    reader.most_words = _MAX_WORDS
     try:
         reader.gap()
         command = reader.simple()

@@ -15,12 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field
 MediaType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 """The pictures that models take."""
 MEDIA_TYPES: frozenset[str] = frozenset(get_args(MediaType))
-MOST_IN_A_MESSAGE = 10
+MAX_IN_A_MESSAGE = 10
 """Pictures of one message of a person."""
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 _PIXELS_PER_TOKEN = 750
-_FEWEST_TOKENS = 85
+_MIN_TOKENS = 85
 _MAX_TOKENS = 6_400
 """No provider counts more for one picture: larger ones are scaled down there."""
 
@@ -39,7 +39,7 @@ class Picture(BaseModel):
     @property
     def tokens(self) -> int:
         """The approximate number of tokens that it takes in a request."""
-        return min(_MAX_TOKENS, max(_FEWEST_TOKENS, self.width * self.height // _PIXELS_PER_TOKEN))
+        return min(_MAX_TOKENS, max(_MIN_TOKENS, self.width * self.height // _PIXELS_PER_TOKEN))
 
     @property
     def format(self) -> str:

@@ -6,12 +6,12 @@ from pydantic import Field, SecretStr
 
 from toolgate.protocol.request_base import OfSession, Params
 
-LONGEST_MODEL = 300
+MAX_MODEL_NAME = 300
 """Characters of a model's name."""
 
 ModelId = Field(
     min_length=1,
-    max_length=LONGEST_MODEL,
+    max_length=MAX_MODEL_NAME,
     pattern=r"^[^\x00-\x20\x7f]+$",
     description="As `model.list` shows it (`openai:gpt-5.5`), or a name alone.",
 )
@@ -62,7 +62,7 @@ class SessionModel(OfSession):
     """Use another model in a session from its next turn on; answers `{session_id, model}`."""
 
     model: str | None = Field(
-        default=None, min_length=1, max_length=LONGEST_MODEL, description="None: the default again."
+        default=None, min_length=1, max_length=MAX_MODEL_NAME, description="None: the default again."
     )
 
 

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 NAME = r"^[A-Za-z0-9_-]{1,100}$"
 """What ids of sessions and approval requests look like."""
-LONGEST_CONTENT = 1024 * 1024
+MAX_CONTENT = 1024 * 1024
 """Characters of a message; its bytes are counted where it is stored."""
 REQUEST_ID = Field(
     default=None,

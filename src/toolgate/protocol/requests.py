@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from toolgate.protocol.content import MOST_IN_A_MESSAGE
-from toolgate.protocol.model_requests import LONGEST_MODEL, MODEL_METHODS
+from toolgate.protocol.content import MAX_IN_A_MESSAGE
+from toolgate.protocol.model_requests import MAX_MODEL_NAME, MODEL_METHODS
 from toolgate.protocol.project_requests import PROJECT_METHODS
 from toolgate.protocol.request_base import (
-    LONGEST_CONTENT,
+    MAX_CONTENT,
     NAME,
     REQUEST_ID,
     STRICT,
@@ -23,10 +23,10 @@ from toolgate.protocol.session_requests import SESSION_METHODS
 Id = str | int
 """Chosen by the client, echoed as it came."""
 
-LONGEST_RENDERED = 128 * 1024
+MAX_RENDERED = 128 * 1024
 """Characters of a text that is rendered on request."""
 
-LONGEST_TITLE = 200
+MAX_TITLE = 200
 """Characters of a session's title."""
 
 
@@ -51,10 +51,10 @@ class ChatSend(OfSession):
     A model that takes only text reads the names of `images`.
     """
 
-    content: str = Field(max_length=LONGEST_CONTENT)
+    content: str = Field(max_length=MAX_CONTENT)
     request_id: str | None = REQUEST_ID
     images: list[AttachedImage] = Field(
-        default=[], max_length=MOST_IN_A_MESSAGE, description="Pictures of the message, which the session has."
+        default=[], max_length=MAX_IN_A_MESSAGE, description="Pictures of the message, which the session has."
     )
 
 
@@ -71,9 +71,9 @@ class SessionCreate(Params):
 
     mode: Literal["chat_safe", "coding"] | None = None
     approval_mode: ApprovalModeName = Field(default="ask", description="What the person wants to be asked about.")
-    title: str = Field(default="", max_length=LONGEST_TITLE)
+    title: str = Field(default="", max_length=MAX_TITLE)
     model: str | None = Field(
-        default=None, min_length=1, max_length=LONGEST_MODEL, description="As in `session.model`; None: the default."
+        default=None, min_length=1, max_length=MAX_MODEL_NAME, description="As in `session.model`; None: the default."
     )
 
 
@@ -121,7 +121,7 @@ class PermissionsRemove(OfSession):
 class SessionRename(OfSession):
     """Give a session another title."""
 
-    title: str = Field(max_length=LONGEST_TITLE)
+    title: str = Field(max_length=MAX_TITLE)
 
 
 class SessionSubscribe(OfSession):
@@ -180,7 +180,7 @@ class TextRender(Params):
     Lines of a diff come without their first column. `html` is null where plain text is the better answer.
     """
 
-    text: str = Field(max_length=LONGEST_RENDERED)
+    text: str = Field(max_length=MAX_RENDERED)
     format: Literal["markdown", "code", "diff"]
     path: str = Field(default="", max_length=4096, description="Names the language of code, like a file or a fence.")
 

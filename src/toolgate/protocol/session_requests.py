@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from toolgate.protocol.content import MOST_IN_A_MESSAGE
-from toolgate.protocol.request_base import LONGEST_CONTENT, REQUEST_ID, AttachedImage, OfSession, Params
+from toolgate.protocol.content import MAX_IN_A_MESSAGE
+from toolgate.protocol.request_base import MAX_CONTENT, REQUEST_ID, AttachedImage, OfSession, Params
 
 _SEQ = Field(ge=1, le=2**53, description="The `seq` of a `user_message`.")
 
@@ -44,10 +44,10 @@ class ChatRetry(OfSession):
 class ChatResend(OfSession):
     """Go back to before the last message, and send another one instead. Frames as for `chat.send`."""
 
-    content: str = Field(max_length=LONGEST_CONTENT)
+    content: str = Field(max_length=MAX_CONTENT)
     request_id: str | None = REQUEST_ID
     images: list[AttachedImage] | None = Field(
-        default=None, max_length=MOST_IN_A_MESSAGE, description="As in `chat.send`; null: those of the message before."
+        default=None, max_length=MAX_IN_A_MESSAGE, description="As in `chat.send`; null: those of the message before."
     )
 
 

@@ -10,6 +10,8 @@ _MAX_WORD = 64
 """Characters of a word; the rest of it does not count."""
 _MAX_WORDS = 4_000
 """Words of a text that are indexed."""
+_MAX_WANTED = 64
+"""Words of a query that are searched for."""
 _WORD = re.compile(r"\w+")
 _SPACELESS = re.compile(
     "["
@@ -30,7 +32,7 @@ def indexed(text: str) -> list[str]:
 def wanted(query: str) -> list[str]:
     """The words that a query asks for, each once; whatever an index's own syntax means by them."""
     found = [word for run in _runs(query) for word in _parts(run, single=len(run) == 1)]
-    return list(dict.fromkeys(found))[:_MAX_WORD]
+    return list(dict.fromkeys(found))[:_MAX_WANTED]
 
 
 def _runs(text: str) -> Iterator[str]:

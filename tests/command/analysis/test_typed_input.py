@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolgate.command.analysis.typed_input import MOST_TYPED, TypedInput, analyse_input
+from toolgate.command.analysis.typed_input import MAX_TYPED, TypedInput, analyse_input
 
 
 def reasons(command: str, text: str, before: str = "", *, keys: bool = False, terminal: bool = True) -> str:
@@ -93,7 +93,7 @@ def test_keys_ask_nobody_where_input_is_data(command: str) -> None:
 
 
 def test_more_input_than_is_followed_asks() -> None:
-    assert "not followed any more" in reasons("cat", "x", "y" * MOST_TYPED)
+    assert "not followed any more" in reasons("cat", "x", "y" * MAX_TYPED)
 
 
 def test_text_that_looks_like_the_end_of_a_heredoc_is_only_text() -> None:

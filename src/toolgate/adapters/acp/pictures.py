@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from toolgate.adapters.acp.content import SentPicture, UnusableContent
 from toolgate.documents.images import image_of
 from toolgate.errors import ToolError
-from toolgate.protocol.content import MOST_IN_A_MESSAGE, ImageContent, StoredImage
+from toolgate.protocol.content import MAX_IN_A_MESSAGE, ImageContent, StoredImage
 from toolgate.workspace.threads import in_thread
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 async def checked_pictures(sent: Sequence[SentPicture]) -> list[ImageContent]:
     """Return the pictures as models take them. Raises `UnusableContent` if one cannot be used."""
-    if len(sent) > MOST_IN_A_MESSAGE:
-        raise UnusableContent(f"the prompt has {len(sent)} pictures: a message takes at most {MOST_IN_A_MESSAGE}")
+    if len(sent) > MAX_IN_A_MESSAGE:
+        raise UnusableContent(f"the prompt has {len(sent)} pictures: a message takes at most {MAX_IN_A_MESSAGE}")
     found = []
     for picture in sent:
         try:

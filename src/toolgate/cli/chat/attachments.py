@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from toolgate.cli.visible import visible
 from toolgate.errors import ToolError
 from toolgate.language.translate import translate
-from toolgate.protocol.content import MOST_IN_A_MESSAGE, ImageContent, described
+from toolgate.protocol.content import MAX_IN_A_MESSAGE, ImageContent, described
 from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
@@ -127,6 +127,6 @@ def _text(data: bytes) -> str:
 
 
 def _has_room(found: Attached) -> bool:
-    if len(found.images) < MOST_IN_A_MESSAGE:
+    if len(found.images) < MAX_IN_A_MESSAGE:
         return True
-    raise ValueError(translate("a message takes at most {most} pictures.", most=MOST_IN_A_MESSAGE))
+    raise ValueError(translate("a message takes at most {most} pictures.", most=MAX_IN_A_MESSAGE))

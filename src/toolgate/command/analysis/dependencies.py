@@ -8,7 +8,7 @@ from toolgate.command.analysis.program import Program, program
 from toolgate.command.analysis.scope import Scope, descriptor_of
 from toolgate.command.words import Word
 
-_MOST_OPERANDS = 200
+_MAX_OPERANDS = 200
 """Words that are looked up as files; a command with more is asked about every time."""
 _MAKEFILES = [Word("GNUmakefile"), Word("makefile"), Word("Makefile")]
 _EARLIER = re.compile(r"-|[-+][0-9]+")
@@ -35,7 +35,7 @@ def note_dependencies(scope: Scope, words: Sequence[Word], known: Program) -> No
         _makefiles(scope, words)
     for file in known.build_files:
         _note_file(scope, file)
-    if len(words) > _MOST_OPERANDS and not known.well_known:
+    if len(words) > _MAX_OPERANDS and not known.well_known:
         found.unresolved["it has too many words to look each up"] = None
         return
     for file in _named_files(words, known):

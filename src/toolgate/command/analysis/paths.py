@@ -19,8 +19,8 @@ _TOPS = frozenset({"/", "/dev", "/var", "/var/lib"})
 _PROCESS = re.compile(r"/proc/[^/]+/(?:root|cwd|fd|fdinfo|environ|mem|map_files|task)(?:/|$)|/proc/kcore$")
 """What leads from a process to its memory, its variables or any other file."""
 _PATTERN = re.compile(r"[*?[]")
-_MOST_MATCHES = 1000
-_LONGEST = 4096
+_MAX_MATCHES = 1000
+_MAX_PATH = 4096
 """Characters of a path that is looked at; the kernel opens no longer one."""
 
 
@@ -60,12 +60,12 @@ def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> Judge
     elif text.startswith("~"):
         text = around.home + text[1:] if around.home and text[1:2] in ("", "/") else "/~"
     if text.startswith("/"):
-        return _absolute(text, around) if len(text) <= _LONGEST else _OUTSIDE
+        return _absolute(text, around) if len(text) <= _MAX_PATH else _OUTSIDE
     if text.startswith(UNRESOLVED):
         return _UNKNOWN
     found: dict[str, None] = {}
     for cwd in cwds:
-        if cwd is None or len(cwd) + len(text) > _LONGEST:
+        if cwd is None or len(cwd) + len(text) > _MAX_PATH:
             place = _OUTSIDE if ".." in text.split("/") else _UNKNOWN
         elif cwd.startswith("/"):
             place = _absolute(f"{cwd}/{text}", around)
@@ -92,7 +92,7 @@ def expand(pattern: str, around: Surroundings) -> list[str] | None:
         deeper: list[str] = []
         for directory in found:
             entries = around.entries(directory)
-            if entries is None or len(deeper) > _MOST_MATCHES:
+            if entries is None or len(deeper) > _MAX_MATCHES:
                 return None
             names = fnmatch.filter(entries, part)
             deeper += [

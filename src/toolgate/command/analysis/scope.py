@@ -16,7 +16,7 @@ from toolgate.command.syntax import MAX_DEPTH
 from toolgate.command.syntax import Sequence as Tree
 from toolgate.command.words import UNRESOLVED, Word
 
-MOST_DIRECTORIES = 16
+MAX_DIRECTORIES = 16
 """How many directories a command may run in before the directory counts as unknown."""
 MAX_SCRIPT = 1 << 18
 """Characters of a script that is looked into."""
@@ -236,7 +236,7 @@ class Scope:
 
     def _stay(self, directories: tuple[str | None, ...]) -> None:
         """Be in one of these directories; too many of them are an unknown one."""
-        self.cwds = directories if len(directories) <= MOST_DIRECTORIES else (None,)
+        self.cwds = directories if len(directories) <= MAX_DIRECTORIES else (None,)
 
     def settle(self) -> None:
         """What follows runs whether the last `cd` worked or not."""

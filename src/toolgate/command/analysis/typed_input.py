@@ -13,7 +13,7 @@ from toolgate.command.analysis import analyse
 from toolgate.command.analysis.plan import CommandPlan, Surroundings
 from toolgate.command.analysis.program import program
 
-MOST_TYPED = 64 * 1024
+MAX_TYPED = 64 * 1024
 """Characters of input that are followed. Behind that, everything asks."""
 _PAGER_TEXT = re.compile(r"[ qhjkdufbgGnN0-9\r\n]*")
 """What only moves in a pager, or leaves it."""
@@ -57,8 +57,8 @@ def analyse_input(typed: TypedInput, around: Surroundings | None = None) -> Comm
 
 def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around: Surroundings | None) -> Iterator[str]:
     """Yield why this input may do more than the same text in a here-document."""
-    if len(typed.before) + len(typed.text) > MOST_TYPED:
-        yield f"more than {MOST_TYPED:,} characters were typed, which are not followed any more"
+    if len(typed.before) + len(typed.text) > MAX_TYPED:
+        yield f"more than {MAX_TYPED:,} characters were typed, which are not followed any more"
     for name in dict.fromkeys(readers):
         if not _is_followed(name):
             yield f"'{name}' runs what is typed into it, in a language that is not followed here"

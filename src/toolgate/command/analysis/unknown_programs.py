@@ -18,7 +18,7 @@ DANGEROUS = frozenset(
 _SEPARATORS = re.compile(r"[\s;|&()<>`'\"={},]+")
 _WRITES = frozenset({"-o", "--output", "--out", "--outfile", "--output-file"})
 """Common names of options whose value is a file to write."""
-_MOST = 256
+_MAX_WORDS = 256
 """Words of one program that are compared with rules."""
 
 
@@ -28,10 +28,10 @@ def suspect(scope: Scope, words: Sequence[Word]) -> None:
     if not pieces:
         return
     name = words[0].text
-    if len(pieces) > _MOST and any(piece in DANGEROUS for piece in pieces[_MOST:]):
+    if len(pieces) > _MAX_WORDS and any(piece in DANGEROUS for piece in pieces[_MAX_WORDS:]):
         scope.found.danger(f"'{name}' is not a known program, and has too many words to look at")
-    scope.found.suspects[(name, *pieces[:_MOST])] = None
-    dangerous = next((piece for piece in pieces[:_MOST] if piece in DANGEROUS), None)
+    scope.found.suspects[(name, *pieces[:_MAX_WORDS])] = None
+    dangerous = next((piece for piece in pieces[:_MAX_WORDS] if piece in DANGEROUS), None)
     if dangerous is not None:
         scope.found.danger(f"'{name}' is not a known program, and may run '{dangerous}'", sure=False)
 

@@ -13,7 +13,7 @@ from toolgate.command.words import UNRESOLVED, Word, heredoc_value
 
 _PIECES = re.compile(r"[;&|(){}\n`]+|\$\(|[<>]\(")
 _QUOTES = re.compile(r"\\\n|['\"\\]")
-_MOST_PIECES = 3000
+_MAX_PIECES = 3000
 _PREFIXES = frozenset({"builtin", "command", "exec"})
 """`exec` alone, also behind these, redirects what follows."""
 _DUPLICATES = frozenset({">&", "<&"})
@@ -34,7 +34,7 @@ def walk(scope: Scope, text: str) -> None:
 
 def _pieces(scope: Scope, text: str) -> None:
     """Whatever looks like a command in text that cannot be followed, so that a rule that denies it still does."""
-    for piece in _PIECES.split(text, _MOST_PIECES)[:_MOST_PIECES]:
+    for piece in _PIECES.split(text, _MAX_PIECES)[:_MAX_PIECES]:
         scope.run([Word(word) for word in _QUOTES.sub("", piece).split()])
 
 

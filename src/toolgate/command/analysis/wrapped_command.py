@@ -10,7 +10,7 @@ from toolgate.command.analysis.scope import Scope
 from toolgate.command.analysis.variables import assign
 from toolgate.command.words import UNRESOLVED, Word
 
-_MOST_MARKS = 8
+_MAX_MARKS = 8
 _MARKS = re.compile(r"-[0rtpxokmX]*([IJi])(.*)", re.DOTALL)
 """`-I mark`, `-i`, and the same at the end of a cluster of flags."""
 _TEMPLATE = re.compile(r"\{(?:[-+]?\d*(?://|/\.|/|\.)?|#|%|=.*?=)\}")
@@ -65,7 +65,7 @@ def _run_inner(scope: Scope, words: Sequence[Word], inner: list[Word], known: Pr
         _run_template(scope, options, inner)
         return
     marks = _find_marks(options) if known.appends else []
-    if len(marks) > _MOST_MARKS:
+    if len(marks) > _MAX_MARKS:
         scope.found.unclear(f"'{words[0].text}' replaces too many marks to follow")
         return
     for mark in marks:

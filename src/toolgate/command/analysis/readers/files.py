@@ -15,7 +15,7 @@ _REMOTE = re.compile(r"[\w.@-]+:")
 _SPLIT_FILE = re.compile(r"\$FILE\b|\$\{FILE\}")
 _ZIP_TEST = re.compile(r"(?:-[a-zA-Z]*TT|--unzip-command)(?:=(.*))?", re.DOTALL)
 _ENDING = re.compile(r"\.\w+\Z")
-_MOST_MERGED = 50
+_MAX_MERGED = 50
 """Directories that are compared with those that they are copied over."""
 _KEEPS = (
     *("-k", "-c", "-l", "-t", "-d", "-V"),
@@ -150,7 +150,7 @@ def _merge(scope: Scope, source: Word, directory: str) -> None:
     waiting = [(path, directory) for path in scope.matches(source) or ()]
     if not waiting and scope.around.entries(directory):
         scope.found.danger(f"it may overwrite files in '{directory}'", sure=False)
-    for _ in range(_MOST_MERGED):
+    for _ in range(_MAX_MERGED):
         if not waiting:
             return
         above, below = waiting.pop()
