@@ -71,10 +71,9 @@ def _needs(item: pytest.Item) -> Iterator[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Thousands of tests stay until the end: the garbage collector, also that of a forked copy, need not visit them."""
+    """Collecting thousands of tests makes no garbage: looking for it takes a fifth of the time."""
     gc.disable()
     result = yield
-    gc.freeze()
     gc.enable()
     return result
 

@@ -230,6 +230,14 @@ def test_a_window_is_what_splitting_the_text_gives(
     assert window.total_lines == len(shown)
 
 
+def _first_page(workspace: Workspace, path: str, limit: int, budget: int) -> Window:
+    """The first page; asked for again, because while others change directories the kernel may say that it would wait."""
+    for _ in range(10_000):
+        if (page := read_first_page(workspace, path, limit, budget)) is not None:
+            return page
+    pytest.fail("it is never read at once")
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"one\n", b"x\n" * 5000, ("é" * 90 + "\n").encode() * 20_000, b"x" * 5000 + b"\r\ny"],
@@ -238,9 +246,8 @@ def test_a_window_is_what_splitting_the_text_gives(
 def test_a_first_page_at_once_is_the_same_page(workspace: Workspace, content: bytes) -> None:
     waited = read(workspace, content, limit=2000, budget=400_000)
 
-    page = read_first_page(workspace, "f", 2000, 400_000)
+    page = _first_page(workspace, "f", 2000, 400_000)
 
-    assert page is not None
     assert replace(page, stat=waited.stat) == waited  # reading the file changes the time of its last access
     assert page.stat.st_ino == waited.stat.st_ino
 
@@ -283,9 +290,9 @@ def test_walking_is_never_at_once(tmp_path: Path) -> None:
 def test_a_first_page_is_refused_like_any_other(workspace: Workspace) -> None:
     (workspace.root / "d").mkdir()
     with pytest.raises(ToolError) as directory:
-        read_first_page(workspace, "d", 10, PLENTY)
+        _first_page(workspace, "d", 10, PLENTY)
     with pytest.raises(ToolError) as outside:
-        read_first_page(workspace, "../f", 10, PLENTY)
+        _first_page(workspace, "../f", 10, PLENTY)
 
     assert (directory.value.code, outside.value.code) == ("IS_DIRECTORY", "ACCESS_DENIED")
 
