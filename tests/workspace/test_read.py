@@ -231,7 +231,7 @@ def test_a_window_is_what_splitting_the_text_gives(
 
 
 def _first_page(workspace: Workspace, path: str, limit: int, budget: int) -> Window:
-    """The first page; asked for again, because while others change directories the kernel may say that it would wait."""
+    """The first page, asked for again and again: while others change directories, the kernel may want to wait."""
     for _ in range(10_000):
         if (page := read_first_page(workspace, path, limit, budget)) is not None:
             return page
