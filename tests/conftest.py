@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 from toolgate.language.choice import of_environment
+from toolgate.language.translate import use
 
 hypothesis.settings.register_profile("patient", deadline=None)  # how long an example takes says how busy the machine is
 hypothesis.settings.load_profile("patient")
@@ -41,6 +42,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")  # nor is their policy
     if of_environment(os.environ) != "en":  # nor their language
         monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    use(None)  # nor the one that a command of an earlier test has chosen
 
 
 @pytest.fixture
