@@ -18,6 +18,7 @@ class Provider:
         self.headers: list[dict[str, str]] = []
         self.hung_up = asyncio.Event()
         self.url = ""
+        self._answering: set[asyncio.Task[None]] = set()
 
     def streams(self, *events: dict[str, Any] | str | float) -> None:
         """The next answer: server-sent events; a number is a pause in seconds, a string goes out as it is."""
@@ -36,12 +37,21 @@ class Provider:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one request."""
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
-        headers = {name.lower(): value for name, value in headers.items()}
-        self.headers.append(headers)
-        self.requests.append(json.loads(await reader.readexactly(int(headers["content-length"]))))
+        self._answering.add(asyncio.create_task(self._answer(reader, writer)))
+
+    async def end(self) -> None:
+        """Let nothing answer any more."""
+        for task in self._answering:
+            task.cancel()
+        await asyncio.gather(*self._answering, return_exceptions=True)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+            headers = {name.lower(): value for name, value in headers.items()}
+            self.headers.append(headers)
+            self.requests.append(json.loads(await reader.readexactly(int(headers["content-length"]))))
             for part in self.answers.pop(0):
                 if isinstance(part, float):
                     await asyncio.wait_for(reader.read(1), part)
@@ -70,3 +80,4 @@ async def provider() -> AsyncIterator[Provider]:
     made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server:
         yield made
+        await made.end()

@@ -273,3 +273,23 @@ def test_a_python_that_looks_for_certificates_in_the_wrong_place_still_verifies(
     assert made is not None
     assert made is not empty
     assert (made.verify_mode, made.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+
+@pytest.mark.parametrize(
+    ("host", "raced"), [("127.0.0.1", False), ("[::1]", False), ("localhost", True), ("1.a", True)]
+)
+async def test_only_the_addresses_of_a_name_are_tried_side_by_side(
+    host: str, raced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def refuse(*_: object, **options: Any) -> None:
+        asked.append(options)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(asyncio, "open_connection", refuse)
+
+    with pytest.raises(ConnectionFailed):
+        await HttpClient(f"http://{host}:1", {}, 5).get("/", 10)
+
+    assert ["happy_eyeballs_delay" in options for options in asked] == [raced]

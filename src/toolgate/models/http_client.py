@@ -183,7 +183,9 @@ class HttpClient:
         encrypted = parts.scheme == "https"
         context = await asyncio.to_thread(self._tls) if encrypted else None
         options: dict[str, Any] = {"ssl": context, "limit": _BUFFER}
-        if isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # uvloop does not know it
+        host = parts.hostname or ""
+        is_name = ":" not in host and not host.replace(".", "").isdigit()  # a name may have several addresses
+        if is_name and isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # uvloop does not know it
             options["happy_eyeballs_delay"] = 0.25
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port or _PORTS[parts.scheme], **options)
         return _Line(f"{parts.scheme}://{parts.netloc}", reader, writer)
