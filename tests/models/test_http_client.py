@@ -290,6 +290,6 @@ async def test_only_the_addresses_of_a_name_are_tried_side_by_side(
     monkeypatch.setattr(asyncio, "open_connection", refuse)
 
     with pytest.raises(ConnectionFailed):
-        await HttpClient(f"http://{host}:1", {}, 5).get("/", 10)
+        await HttpClient(f"http://{host}:1", {}, timeout=60).get("/", 10)
 
     assert ["happy_eyeballs_delay" in options for options in asked] == [raced]
