@@ -5,16 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.mcp_server.kit import environment, serving_http, text, words
+from tests.adapters.mcp_server.kit import environment, serving_http, small_project, text, words
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
+    return small_project(tmp_path)
 
 
 async def test_a_token_is_made_up_where_none_is_set_and_never_shown_to_tools(root: Path) -> None:

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.adapters.mcp_server.kit import small_project
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
+    return small_project(tmp_path)

@@ -33,6 +33,14 @@ def words(root: Path, *more: str, mode: str = "coding") -> list[str]:
     return [sys.executable, "-m", "toolgate", "mcp", "--mode", mode, "--root", str(root), *more]
 
 
+def small_project(tmp_path: Path) -> Path:
+    """A new project with one file."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.txt").write_text("one\n")
+    return project
+
+
 def environment(home: Path, **more: str) -> dict[str, str]:
     """An environment in which nothing of the machine's user counts."""
     return {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.mcp_server.kit import environment, words
+from tests.adapters.mcp_server.kit import environment, small_project, words
 from tests.adapters.outside.conftest import Program, npm_environment
 
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(400)]
@@ -17,10 +17,7 @@ TOKEN = "of-the-inspector"
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A small project."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("one\n")
-    return project
+    return small_project(tmp_path)
 
 
 @pytest.fixture
