@@ -1,10 +1,11 @@
-"""Frames: too large ones are refused, and whatever comes in, the server lives."""
+"""Frames: too large ones are refused, and whatever comes in, the server lives. Watchers and deleted sessions."""
 
 import asyncio
 import base64
 import contextlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.gateway.kit import (
     gateway,
     settings_for,
 )
+from toolgate.protocol.ports import LoggedEvent
 
 
 async def works(running: Gateway, token: str = TOKEN) -> None:
@@ -114,3 +116,27 @@ async def _closes(running: Gateway, payload: bytes) -> int:
     writer.close()
     assert head[0] == 0x88
     return code
+
+
+async def test_a_client_that_is_being_sent_the_log_is_told_that_its_session_was_deleted(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client, running.client() as other:
+        session = await client.session()
+        feed, reading, free = running.service.feed, asyncio.Event(), asyncio.Event()
+        events = feed.events
+
+        async def slow(session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[LoggedEvent]:
+            reading.set()
+            await free.wait()
+            return await events(session_id, after_seq, limit=limit)
+
+        feed.events = slow  # type: ignore[method-assign]
+        await client.data("session.subscribe", session_id=session, after_seq=0, details=True)
+        await reading.wait()
+        await other.data("session.delete", session_id=session)
+        told = await client.receive()
+        free.set()
+        await client.data("tools.list")  # it is answered after the subscription was handled
+
+        assert (told["type"], told["session_id"]) == ("session_deleted", session)
+        assert client.waiting == []
+        assert len(running.service.channels) == 0

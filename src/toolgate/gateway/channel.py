@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
-from toolgate.gateway.projection import deleted_frame
 from toolgate.gateway.watcher import TurnWatcher, Watcher
 from toolgate.log import logger
 from toolgate.protocol.ports import EventFeed, LoggedEvent
@@ -40,7 +39,8 @@ class Channel:
         self._unused = unused
         self._frame_id = frame_id
         self._watchers: list[Watcher] = []
-        self._joining = 0
+        self._joining: set[Watcher] = set()
+        """Watchers that are being sent what they have missed."""
         self._ids: dict[str | None, str] = {}
         self._early_text: list[tuple[int, int, str]] = []
         """Text that arrived before the events that precede it."""
@@ -54,19 +54,11 @@ class Channel:
 
     async def join(self, watcher: Watcher) -> None:
         """Send the watcher what it has missed, then include it in new events."""
-        self._joining += 1
+        self._joining.add(watcher)
         try:
-            if watcher.seq > 0:
-                await self._enter(watcher)
-            while not (self._reader is not None and watcher.seq >= self._seq):
-                await watcher.outbox.room()
-                batch = await self._feed.events(self.session_id, watcher.seq, limit=_BATCH)
-                for event in batch:
-                    self._track(event)
-                    _show(watcher, event, await self._id_of(event))
-                if not batch and self._reader is None:
-                    self._start(watcher.seq)
-            if watcher.outbox.closed or (isinstance(watcher, TurnWatcher) and watcher.over):
+            await self._replay(watcher)
+            left = watcher not in self._joining
+            if left or watcher.outbox.closed or (isinstance(watcher, TurnWatcher) and watcher.over):
                 return
             self._watchers.append(watcher)
             base, text = self._feed.so_far(self.session_id)
@@ -75,8 +67,24 @@ class Channel:
             if failure := self._feed.failure(self.session_id):
                 self._fail([watcher], failure)
         finally:
-            self._joining -= 1
+            self._joining.discard(watcher)
             self._stop_if_unwatched()
+
+    async def _replay(self, watcher: Watcher) -> None:
+        """Send the watcher the events that it has missed, unless it leaves meanwhile."""
+        if watcher.seq > 0:
+            await self._enter(watcher)
+        while watcher in self._joining and not (self._reader is not None and watcher.seq >= self._seq):
+            await watcher.outbox.room()
+            batch = await self._feed.events(self.session_id, watcher.seq, limit=_BATCH)
+            for event in batch:
+                self._track(event)
+                id_json = await self._id_of(event)
+                if watcher not in self._joining:
+                    return
+                _show(watcher, event, id_json)
+            if not batch and self._reader is None:
+                self._start(watcher.seq)
 
     async def _enter(self, watcher: Watcher) -> None:
         """Read the last events that the watcher has seen: the next ones may belong to the same turn and calls."""
@@ -100,6 +108,7 @@ class Channel:
 
     def leave(self, watcher: Watcher) -> None:
         """Send the watcher nothing more."""
+        self._joining.discard(watcher)
         if watcher in self._watchers:
             self._watchers.remove(watcher)
             self._stop_if_unwatched()
@@ -192,9 +201,8 @@ class Channel:
 
     def deleted(self) -> None:
         """Tell all watchers that the session was deleted, and stop reading its log."""
-        for watcher in self._watchers[:]:
-            if watcher.details:
-                watcher.put(deleted_frame(self.session_id))
+        for watcher in [*self._watchers, *self._joining]:
+            watcher.deleted()
             self.leave(watcher)
 
     def _fail(self, watchers: Sequence[Watcher], message: str) -> None:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from toolgate.gateway.access import Identity
     from toolgate.gateway.guard import Receive, Send
     from toolgate.gateway.service import Service
-    from toolgate.gateway.watcher import Watcher
 
 _MAX_ID = 200
 _CODES: tuple[tuple[type[ToolgateError], str], ...] = (
@@ -64,8 +63,6 @@ class ClientConnection:
         self.service = service
         self.identity = identity
         self.outbox = Outbox(send)
-        self.watchers: dict[str, Watcher] = {}
-        """Subscriptions of this client, by session."""
         self._receive = receive
         self._methods = Methods(self)
         self._rate = float(service.settings.max_requests_per_second)
@@ -85,8 +82,6 @@ class ClientConnection:
         finally:
             stuck = self.outbox.sending_since is not None
             self.outbox.close(1000, "")
-            for watcher in self.watchers.values():
-                self.service.channels.leave(watcher)
             self._methods.close()
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)

@@ -6,26 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolgate.errors import ChoiceNotOffered, PolicyError, RequestRepeated, SessionError, SessionNotFound, StoreError
+from toolgate.errors import ChoiceNotOffered, PolicyError, RequestRepeated, SessionError, SessionNotFound
 from toolgate.gateway import permissions
 from toolgate.gateway.markdown import rendered
 from toolgate.gateway.model_methods import ModelMethods
 from toolgate.gateway.pictures import stored_images
 from toolgate.gateway.project_methods import ProjectMethods
-from toolgate.gateway.projection import (
-    EncodedFrame,
-    as_json,
-    end_frames_for,
-    plain_frame,
-    request_key,
-    response,
-    shown_images,
-)
+from toolgate.gateway.projection import as_json, end_frames_for, request_key, response, shown_images
 from toolgate.gateway.refused import RequestRefused
 from toolgate.gateway.session_methods import SessionMethods, session_data
+from toolgate.gateway.subscription_methods import SubscriptionMethods
 from toolgate.gateway.tool_list import tool_list
-from toolgate.gateway.watcher import TurnWatcher, Watcher
-from toolgate.log import logger
+from toolgate.gateway.watcher import TurnWatcher
 from toolgate.protocol import requests
 from toolgate.protocol.modes import ApprovalMode
 from toolgate.text.redaction import mask
@@ -37,23 +29,18 @@ if TYPE_CHECKING:
     from toolgate.protocol.requests import Request
     from toolgate.sessions import Message, Session
 
-_MAX_WATCHED = 256
-"""Maximum number of sessions that one client watches."""
-_RETRY_SECONDS = 0.5
-"""Seconds before the log is read again after a failure."""
-
 
 class Methods:
     """The methods of one connection."""
 
     def __init__(self, connection: ClientConnection) -> None:
-        self._connection = connection
         self.service = self._service = connection.service
         self.user = self._user = connection.identity.user
-        self._outbox = connection.outbox
+        self.outbox = self._outbox = connection.outbox
         self._tasks: set[asyncio.Task[Any]] = set()
         self._turns: set[TurnWatcher] = set()
         self._models = ModelMethods(self._service, self._outbox, self.owned, self._tasks)
+        self._subscriptions = SubscriptionMethods(self)
         self._by_name: dict[str, Callable[[Request, Any], Awaitable[dict[str, Any] | None]]] = {
             "chat.send": self._send,
             "chat.history": self._history,
@@ -62,12 +49,11 @@ class Methods:
             "session.get": self._get,
             "session.rename": self._rename,
             "session.approval_mode": self._switch_approval_mode,
-            "session.subscribe": self._subscribe,
-            "session.unsubscribe": self._unsubscribe,
             "approval.respond": self._respond,
             "permissions.list": self._permissions,
             "permissions.remove": self._remove_permission,
             "tools.list": self._tools,
+            **self._subscriptions.by_name,
             **SessionMethods(self).by_name,
             **ProjectMethods(self).by_name,
             "text.render": self._render,
@@ -85,6 +71,13 @@ class Methods:
         """Stop watching for a client that has disconnected. Its turns continue."""
         for watcher in self._turns:
             self._service.channels.leave(watcher)
+        self._subscriptions.close()
+
+    def leave_turns(self, session_id: str) -> None:
+        """Stop watching single turns of a session: its subscription has them too."""
+        for watcher in [known for known in self._turns if known.session_id == session_id]:
+            self._service.channels.leave(watcher)
+            self._turns.discard(watcher)
 
     async def owned(self, session_id: str) -> Session:
         """Return the session if it belongs to this user; to others it does not exist."""
@@ -127,7 +120,7 @@ class Methods:
         if request_id is not None:
             self._service.remember_request(session.id, key, request.id)
         watcher = None
-        if session.id not in self._connection.watchers:
+        if session.id not in self._subscriptions.watchers:
             watcher = await self._watch_turn(session.id, session.last_seq, key, request)
         try:
             async with self._service.submit_lock(session.id, key):
@@ -151,9 +144,8 @@ class Methods:
         turn = await self._service.sessions.turn_of_request(session_id, key)
         if turn is None or turn.status == "running":
             return
-        details = self._connection.watchers[session_id].details
-        for frame in end_frames_for(turn.status, turn.error or "", session_id, turn.id, as_json(request.id)):
-            self._outbox.put(frame.tagged if details else frame.plain)
+        frames = end_frames_for(turn.status, turn.error or "", session_id, turn.id, as_json(request.id))
+        self._subscriptions.put_after_replay(session_id, frames)
 
     async def _watch_turn(self, session_id: str, after_seq: int, key: str, request: Request) -> TurnWatcher:
         watcher = TurnWatcher(session_id, self._outbox, after_seq, key, as_json(request.id))
@@ -231,58 +223,6 @@ class Methods:
         if not removed:
             raise RequestRefused("INVALID_PARAMS", "There is no such permission, or it was already taken back.")
         return {"removed": True}
-
-    async def _subscribe(self, request: Request, params: requests.SessionSubscribe) -> None:
-        session = await self.owned(params.session_id)
-        watched = self._connection.watchers
-        if session.id not in watched and len(watched) >= _MAX_WATCHED:
-            raise RequestRefused(
-                "INVALID_PARAMS", f"A client watches at most {_MAX_WATCHED} sessions; unsubscribe from one."
-            )
-        last = await self._service.sessions.last_seq(session.id)
-        watcher = self._service.watcher(session.id, self._outbox, min(params.after_seq, last), params)
-        asked = await self._unreplayed_approvals(watcher, min(params.after_seq, last))
-        await self._unsubscribe(request, params)
-        watched[session.id] = watcher
-        for known in [known for known in self._turns if known.session_id == session.id]:
-            self._service.channels.leave(known)
-            self._turns.discard(known)
-        self._outbox.put(response(request.id, {"session_id": session.id, "mode": session.mode.value, "seq": last}))
-        for frame in asked:
-            watcher.put(frame)
-        await self._join(watcher)
-
-    async def _join(self, watcher: Watcher) -> None:
-        """Add a watcher, and retry while the database is unavailable: the client was told that it is subscribed."""
-        while not watcher.outbox.closed and self._connection.watchers.get(watcher.session_id) is watcher:
-            try:
-                await self._service.channels.of(watcher.session_id).join(watcher)
-                return
-            except StoreError as error:
-                logger("gateway").warning("log_not_read", session_id=watcher.session_id, error=type(error).__name__)
-                await asyncio.sleep(_RETRY_SECONDS)
-
-    async def _unreplayed_approvals(self, watcher: Watcher, after_seq: int) -> list[EncodedFrame]:
-        """Return the pending approval requests that would not be replayed."""
-        sessions = self._service.sessions
-        pending = {row.id: row.turn_id for row in await sessions.pending_approvals(watcher.session_id)}
-        frames: list[EncodedFrame] = []
-        if not pending or not after_seq:
-            return frames
-        for event in await self._service.pending_events(watcher.session_id, set(pending), after_seq):
-            turn = await sessions.turn(event.turn_id or "")
-            key = None if turn is None else turn.request_id
-            id_json = self._service.frame_id(watcher.session_id, key, event.turn_id)
-            frame = plain_frame(event, watcher.session_id, id_json)
-            if frame is not None:
-                frames.append(frame)
-        return frames
-
-    async def _unsubscribe(self, _request: Request, params: Any) -> dict[str, Any]:
-        watcher = self._connection.watchers.pop(params.session_id, None)
-        if watcher is not None:
-            self._service.channels.leave(watcher)
-        return {"session_id": params.session_id, "subscribed": False}
 
     async def _respond(self, _request: Request, params: requests.ApprovalRespond) -> dict[str, Any]:
         message, text = (mask(given, self._service.secrets) for given in (params.message, params.text))

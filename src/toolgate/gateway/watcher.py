@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from toolgate.gateway.projection import (
     EncodedFrame,
     chunk,
+    deleted_frame,
     detail_frame,
     end_frames,
     failure_frames,
@@ -69,6 +70,11 @@ class Watcher:
         turn_id, id_json = self._latest
         if turn_id is not None:
             self._end(turn_id, failure_frames("INTERNAL_ERROR", message, self.session_id, turn_id, id_json))
+
+    def deleted(self) -> None:
+        """Tell a client that asked for details that the session was deleted."""
+        if self.details:
+            self.put(deleted_frame(self.session_id))
 
     def _end(self, turn_id: str | None, frames: list[EncodedFrame]) -> None:
         if turn_id != self._ended:
