@@ -1,5 +1,7 @@
 """Pictures of a session: stored once with their message, copied with it, and gone with it."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from tests.support.pictures import png
@@ -85,21 +87,49 @@ def numbered(number: int, size: int = 0) -> ImageContent:
     return ImageContent(media_type="image/png", width=3, height=2, data=b"%d" % number + bytes(size))
 
 
-async def test_pictures_that_no_message_names_do_not_pile_up(store: SessionManager) -> None:
+async def stored(store: SessionManager, session: str, numbers: Iterable[int], size: int = 0) -> list[int]:
+    """Which of the numbered pictures a session has."""
+    return [one for one in numbers if await store.picture(session, numbered(one, size).sha256) is not None]
+
+
+async def test_of_pictures_that_no_message_names_the_oldest_goes(store: SessionManager) -> None:
     session = await seen(store)  # a result names one
     lease = (await store.claim_and_start(session, "and this?", ttl=60, images=[numbered(100)])).lease
     await store.release(lease)
-    for number in range(MAX_UNNAMED):
+    order = [7, 3, *range(30, 30 + MAX_UNNAMED - 2)]  # not in the order of hashes or numbers
+    for number in order:
         await store.add_picture(session, numbered(number))
-    await store.add_picture(session, numbered(3))  # once more: nothing is new
-    kept = [await store.picture(session, numbered(number).sha256) for number in range(MAX_UNNAMED)]
+    kept = await stored(store, session, order)
     await store.add_picture(session, numbered(200))
-    left = [await store.picture(session, numbered(number).sha256) for number in range(MAX_UNNAMED)]
+    after_one = await stored(store, session, order)
+    await store.add_picture(session, numbered(201))
 
-    assert None not in kept
-    assert left == [None] * MAX_UNNAMED
-    for named in (PICTURE, numbered(100), numbered(200)):
-        assert await store.picture(session, named.sha256) is not None
+    assert kept == order
+    assert after_one == order[1:]
+    assert await stored(store, session, [*order, 100, 200, 201]) == [*order[2:], 100, 200, 201]
+    assert await store.picture(session, PICTURE.sha256) is not None
+
+
+async def test_a_picture_that_is_sent_again_is_the_newest(store: SessionManager) -> None:
+    session = (await store.create()).id
+    for number in (*range(MAX_UNNAMED), 0):
+        await store.add_picture(session, numbered(number))
+    await store.add_picture(session, numbered(200))
+
+    assert await stored(store, session, range(MAX_UNNAMED)) == [0, *range(2, MAX_UNNAMED)]
+
+
+async def test_more_of_the_oldest_go_if_the_new_picture_needs_their_room(
+    store: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(pictures, "MAX_UNNAMED", 4)
+    session = (await store.create()).id
+    for number in range(4):
+        await store.add_picture(session, numbered(number, 2_000))
+    await store.add_picture(session, numbered(9, 5_000))
+
+    assert await stored(store, session, range(4), 2_000) == [2, 3]
 
 
 async def test_a_session_takes_pictures_up_to_a_limit(store: SessionManager, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ from toolgate.errors import SessionNotFound, TooManyPictures
 from toolgate.protocol.content import ImageContent
 from toolgate.sessions import transcript
 from toolgate.sessions.driver import Transaction
-from toolgate.sessions.schema import SPAN
+from toolgate.sessions.schema import SPAN, Dialect
 
 MAX_UNNAMED = 20
-"""Pictures of a session that no message names. With one more, they are removed: their message was never sent."""
+"""Pictures of a session that no message names. With one more, the oldest is removed: its message was never sent."""
 MAX_BYTES = 256 << 20
 """Bytes of the pictures of one session up to which people may add some."""
 _NAMED = (
@@ -23,6 +23,9 @@ _KEEP = (
     "INSERT INTO pictures (session_id, sha256, media_type, data) VALUES (?1, ?2, ?3, ?4) "
     "ON CONFLICT (session_id, sha256) DO NOTHING"
 )
+_DELETE = "DELETE FROM pictures WHERE session_id = ?1 AND sha256 = ?2"
+_OLDEST_FIRST: dict[Dialect, str] = {"sqlite": "rowid", "postgresql": "age(xmin) DESC"}
+"""The order in which rows were stored, as the database itself knows it: the table has no column for it."""
 
 
 def keep(transaction: Transaction, session_id: str, images: Sequence[ImageContent]) -> None:
@@ -37,20 +40,32 @@ def add(transaction: Transaction, session_id: str, image: ImageContent) -> None:
         raise SessionNotFound(f"There is no session {session_id!r}.")
     sizes = _sizes(transaction, session_id)
     if len(sizes) >= MAX_UNNAMED and image.sha256 not in sizes:
-        unnamed = sizes.keys() - _named(transaction, session_id)
-        for sha256 in unnamed if len(unnamed) >= MAX_UNNAMED else ():
-            transaction.run("DELETE FROM pictures WHERE session_id = ?1 AND sha256 = ?2", session_id, sha256)
-            del sizes[sha256]
-        if sum(sizes.values()) + len(image.data) > MAX_BYTES:
-            raise TooManyPictures(
-                f"The pictures of this session have {MAX_BYTES >> 20} MiB, which is the limit: begin another session."
-            )
+        _make_room(transaction, session_id, sizes, len(image.data))
+    transaction.run(_DELETE, session_id, image.sha256)  # what is sent again is the newest
     keep(transaction, session_id, [image])
 
 
+def _make_room(transaction: Transaction, session_id: str, sizes: dict[str, int], size: int) -> None:
+    """Remove the oldest pictures that no message names, if there are too many of them; `TooManyPictures`."""
+    named = _named(transaction, session_id)
+    unnamed = [sha256 for sha256 in sizes if sha256 not in named]
+    used = sum(sizes.values()) + size
+    if len(unnamed) >= MAX_UNNAMED:
+        while unnamed and (len(unnamed) >= MAX_UNNAMED or used > MAX_BYTES):
+            oldest = unnamed.pop(0)
+            transaction.run(_DELETE, session_id, oldest)
+            used -= sizes[oldest]
+    if used > MAX_BYTES:
+        raise TooManyPictures(
+            f"The pictures of this session have {MAX_BYTES >> 20} MiB, which is the limit: begin another session."
+        )
+
+
 def _sizes(transaction: Transaction, session_id: str) -> dict[str, int]:
-    """The stored pictures by hash, and how many bytes each has."""
-    rows = transaction.rows("SELECT sha256, LENGTH(data) FROM pictures WHERE session_id = ?1", session_id)
+    """The stored pictures by hash, and how many bytes each has. The oldest is the first."""
+    order = _OLDEST_FIRST[transaction.dialect]
+    sql = f"SELECT sha256, LENGTH(data) FROM pictures WHERE session_id = ?1 ORDER BY {order}"
+    rows = transaction.rows(sql, session_id)
     return {str(sha256): int(size) for sha256, size in rows}
 
 
