@@ -117,9 +117,9 @@ async def spawn(stage: Stage, mode: ToolMode, agent: str = "child") -> dict[str,
     lease = await stage.sessions.try_claim(stage.id)
     assert lease is not None
     started = await stage.sessions.start_turn(lease, "x")
-    slot = await stage.loop._slots.take(stage.id)
+    slot = await stage.loop.turns.slots.take(stage.id)
     stream = stage.loop.handle_message(stage.id, "x")
-    turn = stage.loop._assemble(slot, lease, started.id, mode, stream)
+    turn = stage.loop.turns.new(slot, lease, started.id, mode, stream)
     agents = turn._toolset.context.agents
     assert agents is not None
     return await agents.run(agent, "Do it.", "")

@@ -207,12 +207,12 @@ def pretend() -> None:
 
         newer(os.environ["TEST_REVISION"])
     if "TEST_BREAK" in os.environ:
-        from toolgate.agent import AgentLoop
+        from toolgate.agent.turn_factory import TurnFactory
 
         def broken(*_args: object, **_named: object) -> None:
             raise ZeroDivisionError
 
-        AgentLoop.resume = broken  # type: ignore[assignment, method-assign]
+        TurnFactory.resume = broken  # type: ignore[assignment, method-assign]
     if "TEST_FLAKY" in os.environ:
         _fail_once(os.environ["TEST_FLAKY"])
     if os.environ.get("TEST_WITHOUT"):

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolgate.agent.approvals import DurableApprover
-from toolgate.agent.assembly import assemble, watched
+from toolgate.agent.assembly import watched
 from toolgate.agent.calls import as_dict
-from toolgate.agent.compaction import Compactor, check_message, tokens_of
+from toolgate.agent.compaction import check_message, tokens_of
 from toolgate.agent.context_factory import ContextFactory
 from toolgate.agent.context_limits import ContextLimits
 from toolgate.agent.deferred import OfferedTools
 from toolgate.agent.definition import AgentDefinition, Agents
 from toolgate.agent.dependencies import TurnDependencies
-from toolgate.agent.events import AgentEvent
 from toolgate.agent.pictures import sees_pictures
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
-from toolgate.agent.resume import CompactionTurn, ResumedTurn
+from toolgate.agent.resume import CompactionTurn
 from toolgate.agent.session_models import SessionModels
-from toolgate.agent.session_slots import SessionSlot, SessionSlots
 from toolgate.agent.stream import TurnStream
-from toolgate.agent.subagents import SubAgentDependencies, SubAgents
 from toolgate.agent.turn import RunningTurn
+from toolgate.agent.turn_factory import TurnFactory
 from toolgate.agent.turn_result import STORE_ERROR, close, last_event, run_turn
 from toolgate.agent.typed_turn import TypedTurn, typed_command
 from toolgate.agent.unstored import UnstoredResult, UnstoredResults
@@ -37,11 +33,9 @@ from toolgate.protocol.closing import AsyncClosing
 from toolgate.protocol.content import ImageContent, Picture, StoredImage
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
-from toolgate.protocol.ports import Approver, MemoryStore
-from toolgate.runtime.policy_source import check_policy, policy_of
+from toolgate.protocol.ports import MemoryStore
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.sessions import Lease, SessionStore
-from toolgate.sessions.ancestors import top_session
+from toolgate.sessions import SessionStore
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.approver import AnyApprover, approver_of
 from toolgate.tools.context import ToolContext, checked_policy, checked_settings, checked_workspace
@@ -96,10 +90,8 @@ class AgentLoop(AsyncClosing):
         self._settings = settings = checked_settings(settings)
         self._secrets = secrets_of(settings)
         workspace = checked_workspace(workspace)
-        self._live_output = live_output
         self._project = project
-        self._nested_output = nested_output
-        self._agents = Agents(workspace, agents)
+        definitions = Agents(workspace, agents)
         skills = Skills(workspace, settings.user_directory)
         self._contexts = ContextFactory(
             settings=settings,
@@ -114,7 +106,7 @@ class AgentLoop(AsyncClosing):
         self.commands = OwnCommands(workspace, settings.user_directory)
         """The slash commands of the user and the project; a message that is one stands for its text."""
         prompt = prompt or PromptBuilder(
-            registry, settings, workspace=workspace, memory=memory, agents=self._agents, skills=skills
+            registry, settings, workspace=workspace, memory=memory, agents=definitions, skills=skills
         )
         self._ends = UnstoredResults(sessions)
         self._dependencies = TurnDependencies(
@@ -129,7 +121,15 @@ class AgentLoop(AsyncClosing):
             ends=self._ends,
             project=project,
         )
-        self._slots = SessionSlots(self._new_slot)
+        self.turns = TurnFactory(
+            self._dependencies,
+            self._contexts,
+            self._models,
+            definitions,
+            live_output=live_output,
+            nested_output=nested_output,
+        )
+        """Builds the turns; a worker resumes those of other processes with it."""
         self._running: dict[str, TurnStream] = {}
         self._outside: ToolContext | None = None
 
@@ -199,7 +199,7 @@ class AgentLoop(AsyncClosing):
         for stream in streams:
             await stream.wait()
         await self._ends.aclose()
-        await self._slots.aclose()
+        await self.turns.slots.aclose()
         if self._outside is not None:
             await self._outside.aclose()
 
@@ -219,7 +219,7 @@ class AgentLoop(AsyncClosing):
         if content is not None and typed is None and content.lstrip().startswith("/"):
             content = await asyncio.to_thread(self.commands.expand, content)
         seconds = self._settings.agent.lease_seconds
-        self._slots.check_policy(session_id)
+        self.turns.slots.check_policy(session_id)
         said = None if content is None else mask(content, self._secrets)
         message = {"content": said, "images": images}
         if said is not None and 4 * tokens_of(message) > self._settings.agent.context_tokens // 4:
@@ -231,12 +231,12 @@ class AgentLoop(AsyncClosing):
         lease, turn_id = started.lease, started.turn.id
         try:
             mode = await sessions.get_mode(session_id)
-            slot = await self._slots.take(session_id)
+            slot = await self.turns.slots.take(session_id)
             await slot.recall(started.stored_handoff)
             kind: Callable[..., RunningTurn] = CompactionTurn if said is None else RunningTurn
             if typed is not None:
                 kind = functools.partial(TypedTurn, typed)
-            turn = self._assemble(slot, lease, turn_id, mode, stream, started.model, kind)
+            turn = self.turns.new(slot, lease, turn_id, mode, stream, started.model, kind)
         except BaseException:
             await sessions.finish_turn(lease, turn_id, "cancelled", code="CANCELLED", release=True)
             raise
@@ -268,99 +268,6 @@ class AgentLoop(AsyncClosing):
         spent = tokens_of({"content": prompt}) + self._dependencies.offered.of(registry, (session.mode,))[1]
         check_message(said, limit - spent, images if sees_pictures(model) else ())
 
-    def _assemble(
-        self,
-        slot: SessionSlot,
-        lease: Lease,
-        turn_id: str,
-        mode: ToolMode,
-        stream: TurnStream,
-        model: str = "",
-        kind: Callable[..., RunningTurn] = RunningTurn,
-    ) -> RunningTurn:
-        dependencies = self._dependencies._replace(model=self._models.of_session(model))
-        approver: Approver | None = None
-        if self._contexts.approver is not None:
-            approver = DurableApprover(
-                self._dependencies.sessions,
-                lease,
-                turn_id,
-                approver=self._contexts.approver,
-                emit=stream.emit,
-                timeout=self._settings.agent.approval_timeout,
-            )
-        shared = self._shared(lease.session_id, dependencies)
-        agents = SubAgents(shared, lease, turn_id, mode, dependencies.registry, approver)
-        agents.listener = stream.emit if self._nested_output else None
-        agents.watcher = None if self._nested_output or not self._live_output else stream.emit_of_child
-        return assemble(
-            dependencies,
-            slot.context,
-            lease,
-            turn_id,
-            mode,
-            emit=stream.emit,
-            compactor=slot.compactor,
-            approver=approver,
-            agents=agents,
-            live_output=self._live_output,
-            kind=kind,
-            handoff=slot.handoff,
-        )
-
-    @contextlib.asynccontextmanager
-    async def resume(
-        self,
-        lease: Lease,
-        turn_id: str,
-        *,
-        emit: Callable[[AgentEvent], None],
-        approver: Approver | None,
-        subagents: Callable[..., SubAgents] = SubAgents,
-        agent: str = "",
-        allowed: Iterable[str] = (),
-    ) -> AsyncIterator[RunningTurn]:
-        """Resume a turn that another process has started. The caller stores its end.
-
-        `subagents` creates the runner of its sub-agents. With `agent` it is the turn of that sub-agent, and `allowed`
-        is what a person has allowed for the rest of it. The turn's `handoff` has to be stored with its end.
-        """
-        # not `get_mode`, which means `chat_safe` while the store is unavailable; here the caller retries
-        session = await self._dependencies.sessions.get(lease.session_id)
-        mode = session.mode
-        dependencies = self._dependencies._replace(model=self._models.of_session(session.model))
-        owner = await top_session(self._dependencies.sessions, lease.session_id) if agent else lease.session_id
-        shared = self._shared(owner, dependencies)
-        children = subagents(shared, lease, turn_id, mode, self._dependencies.registry, approver)
-        if agent:
-            context = shared.new_context(lease.session_id)
-            try:
-                policy_of(context).recall(allowed)
-                yield children.turn_of(agent, context, lease, turn_id, ResumedTurn)
-            finally:
-                await context.aclose()
-            return
-        slot = await self._slots.resume(lease.session_id, lease.fence)
-        try:
-            check_policy(slot.context)
-            await slot.recall(await self._dependencies.sessions.stored_handoff(lease.session_id, self._project))
-            yield assemble(
-                dependencies,
-                slot.context,
-                lease,
-                turn_id,
-                mode,
-                emit=emit,
-                compactor=slot.compactor,
-                approver=approver,
-                agents=children,
-                live_output=self._live_output,
-                kind=ResumedTurn,
-                handoff=slot.handoff,
-            )
-        finally:
-            slot.taken = False
-
     async def _execute_tool(
         self, name: str, arguments: str | dict[str, Any], *, mode: ToolMode, call_id: str
     ) -> dict[str, Any]:
@@ -370,19 +277,6 @@ class AgentLoop(AsyncClosing):
         text = arguments if isinstance(arguments, str) else encode(arguments)
         toolset = self._dependencies.registry.toolset(mode, self._outside)
         return as_dict(name, await toolset.handle(ToolCall(id=call_id, name=name, arguments=text)))
-
-    def _new_slot(self, session_id: str) -> SessionSlot:
-        compactor = Compactor(self._settings.agent.context_tokens)
-        return SessionSlot(self._contexts.context(session_id), compactor)
-
-    def _shared(self, owner: str, dependencies: TurnDependencies) -> SubAgentDependencies:
-        """What the sub-agents of a session share. They can read each other's outputs."""
-        return SubAgentDependencies(
-            dependencies=dependencies,
-            agents=self._agents,
-            models=self._models.by_name,
-            new_context=functools.partial(self._contexts.context, owner=owner),
-        )
 
 
 def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:

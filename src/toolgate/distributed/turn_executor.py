@@ -128,7 +128,7 @@ class TurnExecutor:
         subagents: Callable[..., SubAgents] = SubAgents  # where the files are
         if dependencies.shared:
             subagents = subagents_on_workers(dependencies.db, taken, lambda: self._given_up is not None)
-        async with loop.resume(
+        async with loop.turns.resume(
             self._lease,
             taken.turn.id,
             emit=self._emit,
