@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.distributed.conftest import machines, own_url, server_url  # noqa: F401 - fixtures
 from tests.support.databases import KINDS, postgres_server, prepared
 from toolgate.sessions import Database, InMemorySessions, SessionManager
 from toolgate.settings import SessionSettings
