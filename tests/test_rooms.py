@@ -185,7 +185,6 @@ def test_the_wall_lets_through_what_is_not_a_host_file(code: str) -> None:
 def test_importing_toolgate_loads_no_heavy_package() -> None:
     heavy = (
         "structlog",
-        "pydantic_settings",
         "tree_sitter",
         "jsonschema_rs",
         "rich",

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
-from pydantic_settings import BaseSettings
 
 import toolgate
 from toolgate import ToolContext
@@ -25,6 +24,7 @@ from toolgate.settings import (
     variable,
     variables,
 )
+from toolgate.settings.area import Area
 from toolgate.userfiles import users_database, users_policy
 
 DOCS = Path(__file__).parent.parent / "docs" / "settings.md"
@@ -49,7 +49,7 @@ def test_defaults_equal_what_an_empty_environment_gives(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("area", READ.values())
-def test_an_area_that_nobody_has_set_is_what_reading_it_gives(area: type[BaseSettings]) -> None:
+def test_an_area_that_nobody_has_set_is_what_reading_it_gives(area: type[Area]) -> None:
     read, plain = area(), area.model_construct()
 
     assert (read, read.model_fields_set) == (plain, plain.model_fields_set)

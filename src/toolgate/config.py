@@ -14,11 +14,11 @@ from toolgate.errors import ConfigError
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
-    from pydantic_settings import BaseSettings
 
+    from toolgate.settings.area import Area
     from toolgate.userfiles import ConfigFile
 
-    Tables = Mapping[str, type[BaseSettings]]
+    Tables = Mapping[str, type[Area]]
     """Table of the file (empty: outside all tables) → the model that defines its keys."""
 
 
@@ -34,7 +34,7 @@ def configured(file: ConfigFile, tables: Tables, environ: Mapping[str, str]) -> 
         table: {
             key: _located(file, value, environ) if key in _PATHS else value
             for key, value in values.items()
-            if f"{_prefix(model)}{key}".upper() not in present
+            if model.variable(key) not in present
         }
         for table, model, values in _by_table(file, tables)
     }
@@ -47,7 +47,7 @@ def _located(file: ConfigFile, path: str, environ: Mapping[str, str]) -> str:
     return os.path.join(file.path.absolute().parent, path) if path else path
 
 
-def _by_table(file: ConfigFile, tables: Tables) -> Iterator[tuple[str, type[BaseSettings], Any]]:
+def _by_table(file: ConfigFile, tables: Tables) -> Iterator[tuple[str, type[Area], Any]]:
     for table, model in tables.items():
         loose = {key: value for key, value in file.values.items() if key not in tables}
         values = loose if table == "" else file.values.get(table, {})
@@ -64,16 +64,16 @@ def _problems(file: ConfigFile, tables: Tables) -> Iterator[str]:
             yield _explained(problem, file, table, [*model.model_fields, *(tables if not table else ())])
         if not file.private:
             for key in _secrets(model, values):
-                advice = f"Say chmod 600 {file.path}, or set {_prefix(model)}{key.upper()} instead"
+                advice = f"Say chmod 600 {file.path}, or set {model.variable(key)} instead"
                 yield f"{file.where(table, key)}: is a secret, and others may read the file. {advice}"
 
 
-def _findings(model: type[BaseSettings], values: dict[str, Any]) -> list[Any]:
+def _findings(model: type[Area], values: dict[str, Any]) -> list[Any]:
     """Return what is wrong with the values of one table. Each must have exactly the expected type."""
     text = json.dumps(values, default=lambda date: {"not text": str(date)})
     fresh = model.__new__(model)
     try:
-        # not through BaseSettings.__init__, which would add the environment; as JSON, in which a path is text
+        # not through Area.__init__, which would add the environment; as JSON, in which a path is text
         model.__pydantic_validator__.validate_json(text, strict=True, self_instance=fresh)
     except ValidationError as error:
         return list(error.errors(include_url=False, include_input=False, include_context=False))
@@ -92,7 +92,7 @@ def _explained(problem: Any, file: ConfigFile, table: str, known: list[str]) -> 
     return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
 
 
-def _secrets(model: type[BaseSettings], values: dict[str, Any]) -> Iterator[str]:
+def _secrets(model: type[Area], values: dict[str, Any]) -> Iterator[str]:
     for key, value in values.items():
         field = model.model_fields.get(key)
         if field is not None and isinstance(value, str) and _is_secret(field, value):
@@ -109,7 +109,3 @@ def _is_secret(field: FieldInfo, value: str) -> bool:
         return bool(urlsplit(value).password)
     except ValueError:
         return True
-
-
-def _prefix(model: type[BaseSettings]) -> str:
-    return str(model.model_config.get("env_prefix", "")).upper()

@@ -13,7 +13,6 @@ HEAVY = (
     "mcp",
     "structlog",
     "jsonschema_rs",
-    "pydantic_settings",
     "tree_sitter",
     "tree_sitter_bash",
     "opentelemetry",

@@ -41,7 +41,7 @@ _POSIX_ONLY = {
 }
 _LOADED_BEFORE = (
     "asyncio.subprocess concurrent.futures.thread multiprocessing tempfile shutil uuid zoneinfo ssl getpass "
-    "pydantic_settings structlog mcp mcp.client.stdio openai anthropic rich.console prompt_toolkit "
+    "structlog mcp mcp.client.stdio openai anthropic rich.console prompt_toolkit "
     "starlette.testclient uvicorn"
 ).split()
 """Other people's modules choose their own parts for Linux; only Toolgate sees the other system."""

@@ -1,24 +1,43 @@
 """What every area has in common."""
 
 import functools
+import os
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict
 
 
-def area(prefix: str) -> SettingsConfigDict:
-    """Frozen, and without the offending value in error messages, because some of the values are secrets.
+class Area(BaseModel):
+    """One area. It is validated however it is made; only `Area()` reads the environment.
 
-    The validator of an area is built when it is first needed, because most programs use few areas.
+    The variable of a field is `variable_prefix` and the field's name, in upper or lower case. A variable that is set
+    counts, even if it is empty, and its text is what the field validates.
     """
-    return SettingsConfigDict(
-        env_prefix=prefix, frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True
+
+    # No error message contains the offending value, because some of the values are secrets. The validator of an area is
+    # built when it is first needed, because most programs use few areas.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True, defer_build=True
     )
 
+    variable_prefix: ClassVar[str]
+    """What the variables of this area begin with."""
 
-class Area(BaseSettings):
-    """One area. It is validated however it is made; only `Area()` reads the environment."""
+    def __init__(self, **given: Any) -> None:
+        """What is not given is read from the environment, else it is the default."""
+        super().__init__(**{**self._environment(), **given})
+
+    @classmethod
+    def variable(cls, field: str) -> str:
+        """The environment variable of a field."""
+        return f"{cls.variable_prefix}{field}".upper()
+
+    @classmethod
+    def _environment(cls) -> dict[str, str]:
+        values = {name.upper(): value for name, value in os.environ.items()}
+        variables = {name: cls.variable(name) for name in cls.model_fields}
+        return {name: values[variable] for name, variable in variables.items() if variable in values}
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other values; unlike pydantic's own, it validates them and refuses unknown names."""

@@ -2,14 +2,13 @@
 
 import os
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import NoDecode
 
 from toolgate.protocol.choices import LAYERS, PROVIDERS, TRUNCATIONS
 from toolgate.protocol.modes import ToolMode
-from toolgate.settings.area import Area, area, words
+from toolgate.settings.area import Area, words
 from toolgate.userfiles import users_database
 
 if TYPE_CHECKING:  # the values are in tables, which a type checker does not read
@@ -26,7 +25,7 @@ _SYSTEM = frozenset(["", "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "r
 class SessionSettings(Area):
     """The modes of sessions."""
 
-    model_config = area("SESSION_")
+    variable_prefix = "SESSION_"
 
     default_mode: ToolMode = ToolMode.chat_safe
     """The mode of a new session. Only `chat_safe` is accepted (ADR 0025)."""
@@ -47,7 +46,7 @@ class SessionSettings(Area):
 class ToolOutputSettings(Area):
     """How much of a tool's output reaches the model, and where the rest is kept."""
 
-    model_config = area("TOOL_OUTPUT_")
+    variable_prefix = "TOOL_OUTPUT_"
 
     max_lines: int = Field(default=2000, ge=1, le=1_000_000)
     """Lines of output that the model reads at the most."""
@@ -76,11 +75,11 @@ class ToolOutputSettings(Area):
 class WorkspaceSettings(Area):
     """The project root."""
 
-    model_config = area("TOOLGATE_WORKSPACE_")
+    variable_prefix = "TOOLGATE_WORKSPACE_"
 
     root: Path = Path()
     """The directory that tools are confined to."""
-    extra: Annotated[tuple[str, ...], NoDecode] = ()
+    extra: tuple[str, ...] = ()
     """Further directories, absolute and separated by commas, that tools and commands may read and never write."""
 
     @field_validator("extra", mode="before")
@@ -112,7 +111,7 @@ class WorkspaceSettings(Area):
 class ShellSettings(Area):
     """Commands and searches."""
 
-    model_config = area("TOOLGATE_SHELL_")
+    variable_prefix = "TOOLGATE_SHELL_"
 
     sandbox: Sandbox = "auto"
     """What confines commands: one of `LAYERS`, or `auto`, the best there is."""
@@ -120,11 +119,11 @@ class ShellSettings(Area):
     """The `bwrap` to run, an absolute path. Unset: the system's own, else the one from the wheel."""
     ripgrep: str | None = None
     """The `rg` to run. Unset: the one from the wheel, else from PATH. Empty: none, search in Python."""
-    environment: Annotated[tuple[str, ...], NoDecode] = ()
+    environment: tuple[str, ...] = ()
     """Further variables of the environment, separated by commas, that commands may see."""
-    readable: Annotated[tuple[str, ...], NoDecode] = ()
+    readable: tuple[str, ...] = ()
     """Further directories or files, absolute and separated by commas, that commands may read."""
-    roots: Annotated[tuple[str, ...], NoDecode] = ()
+    roots: tuple[str, ...] = ()
     """Further directories, absolute and separated by commas, that commands with `access="full"` may write."""
     memory_mb: int = Field(default=4096, ge=64, le=1_048_576)
     """Memory that one process may take, and all of a session where a control group can be made."""
@@ -156,7 +155,7 @@ class ShellSettings(Area):
 class DatabaseSettings(Area):
     """Where sessions are kept."""
 
-    model_config = area("TOOLGATE_DATABASE_")
+    variable_prefix = "TOOLGATE_DATABASE_"
 
     url: str | None = Field(default=None, min_length=1, repr=False)
     """Address of the database; unset, a SQLite file in the user's data directory."""
@@ -170,7 +169,7 @@ class DatabaseSettings(Area):
 class ModelSettings(Area):
     """The language model."""
 
-    model_config = area("TOOLGATE_MODEL_")
+    variable_prefix = "TOOLGATE_MODEL_"
 
     provider: ProviderName = "offline"
     """Whose protocol is spoken, one of `PROVIDERS`; `offline` needs no network and no key."""
@@ -197,7 +196,7 @@ class ModelSettings(Area):
 class AgentSettings(Area):
     """The agent loop and its sub-agents."""
 
-    model_config = area("TOOLGATE_AGENT_")
+    variable_prefix = "TOOLGATE_AGENT_"
 
     max_rounds: int = Field(default=25, ge=1, le=1000)
     """Requests to the model in one turn at the most."""

@@ -1,21 +1,20 @@
 """The areas of what is off unless the operator turns it on: the web, and diagnostics after an edit."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import NoDecode
 
-from toolgate.settings.area import Area, area, words
+from toolgate.settings.area import Area, words
 
 
 class WebSettings(Area):
     """Fetching pages and searching."""
 
-    model_config = area("TOOLGATE_WEB_")
+    variable_prefix = "TOOLGATE_WEB_"
 
     fetch: bool = False
     """Whether models may fetch public pages with `web_fetch`; a person is asked about each host."""
-    hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    hosts: tuple[str, ...] = ()
     """The only hosts, separated by commas, whose pages may be fetched, and their subdomains; unset, all public ones."""
     max_kb: int = Field(default=5120, ge=16, le=102_400)
     """Size of the largest page that is read."""
@@ -52,9 +51,9 @@ class WebSettings(Area):
 class DiagnosticsSettings(Area):
     """What is checked after an edit."""
 
-    model_config = area("TOOLGATE_DIAGNOSTICS_")
+    variable_prefix = "TOOLGATE_DIAGNOSTICS_"
 
-    checkers: Annotated[tuple[str, ...], NoDecode] = ()
+    checkers: tuple[str, ...] = ()
     """Checkers, separated by commas, that run on a file after it was edited; `auto`: those that are installed."""
     command: str | None = None
     """A command of your own that prints `file:line: message` lines; `{file}` in it is the edited file."""

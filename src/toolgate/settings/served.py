@@ -3,18 +3,17 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import NoDecode
 
-from toolgate.settings.area import Area, area, words
+from toolgate.settings.area import Area, words
 
 
 class GatewaySettings(Area):
     """The gateway: where it listens and whom it answers."""
 
-    model_config = area("TOOLGATE_GATEWAY_")
+    variable_prefix = "TOOLGATE_GATEWAY_"
 
     token: SecretStr | None = None
     """The bearer token that clients must show."""
@@ -26,7 +25,7 @@ class GatewaySettings(Area):
     """Address to listen on."""
     port: int = Field(default=8765, ge=0, le=65_535)
     """Port to listen on; 0 takes a free one."""
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    allowed_hosts: tuple[str, ...] = ()
     """Further names, separated by commas, that Host and Origin may carry."""
     max_connections: int = Field(default=2000, ge=1, le=100_000)
     """Clients that may be connected at a time."""
@@ -98,7 +97,7 @@ def users_and_tokens(entries: Iterable[str]) -> dict[str, str]:
 class DistributedSettings(Area):
     """Turns on several machines: gateways put them into the queue, workers run them."""
 
-    model_config = area("TOOLGATE_DISTRIBUTED_")
+    variable_prefix = "TOOLGATE_DISTRIBUTED_"
 
     role: Literal["local", "gateway", "both"] = "local"
     """What `toolgate serve` is: it runs turns itself, leaves them to workers, or is also a worker."""
@@ -132,7 +131,7 @@ class DistributedSettings(Area):
 class LimitSettings(Area):
     """How much a user, and all of them together, may ask of the workers."""
 
-    model_config = area("TOOLGATE_LIMITS_")
+    variable_prefix = "TOOLGATE_LIMITS_"
 
     queue_length: int = Field(default=1000, ge=1)
     """Turns that wait at the most; beyond it new ones are refused."""

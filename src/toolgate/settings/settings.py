@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any, Self, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings
 
 from toolgate.errors import ConfigError
 from toolgate.language.choice import LanguageSetting
 from toolgate.protocol.unvalidated import fill, trusted
-from toolgate.settings.area import Area, area
+from toolgate.settings.area import Area
 from toolgate.settings.local import (
     AgentSettings,
     DatabaseSettings,
@@ -27,10 +26,10 @@ from toolgate.settings.served import DistributedSettings, GatewaySettings, Limit
 from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
 
 
-class _Loose(BaseSettings):
+class _Loose(Area):
     """The settings that stand alone."""
 
-    model_config = area("TOOLGATE_")
+    variable_prefix = "TOOLGATE_"
 
     policy_file: Path | None = None
     mcp_config: Path | None = None
@@ -66,7 +65,7 @@ AREAS: dict[str, type[Area]] = {
 }
 """Field of `Settings` → the model of that area."""
 
-READ: dict[str, type[BaseSettings]] = {**AREAS, "": _Loose}
+READ: dict[str, type[Area]] = {**AREAS, "": _Loose}
 """Table of the config file (the empty name: outside of all tables) → the model that reads it."""
 
 
@@ -217,7 +216,7 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _one(model: type[BaseSettings], values: dict[str, Any], present: set[str]) -> Any:
+def _one(model: type[Area], values: dict[str, Any], present: set[str]) -> Any:
     """One area; where nobody has set anything, its defaults as they stand there, without working out how to check."""
     if not values and not any(variable(model, name) in present for name in model.model_fields):
         return model.model_construct()
@@ -235,14 +234,14 @@ def variables() -> frozenset[str]:
     return frozenset(variable(area, name) for area in READ.values() for name in area.model_fields) | {VARIABLE}
 
 
-def variable(area: type[BaseSettings], name: str) -> str:
+def variable(area: type[Area], name: str) -> str:
     """The environment variable of a field."""
-    return f"{area.model_config['env_prefix']}{name}".upper()
+    return area.variable(name)
 
 
 def explain(error: ValidationError) -> list[str]:
     """What is wrong with the environment, one line a variable, each naming what to set."""
-    prefixes = {area.__name__: area.model_config["env_prefix"] for area in READ.values()}
+    prefixes = {area.__name__: area.variable_prefix for area in READ.values()}
     prefix = prefixes.get(error.title, "")
     lines = []
     for problem in error.errors(include_url=False, include_input=False, include_context=False):
