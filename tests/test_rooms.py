@@ -101,7 +101,7 @@ def _opening(code: str) -> list[str]:
                 "workspace.read_text",
                 "workspace.write_text",
                 "with_suffix('.md').read_text",
-                "with_name('parameters.json').read_bytes",
+                "with_name('declarations.json').read_bytes",
             )
         )
     ]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from toolgate.errors import DeclarationError
 
 
 class Declared(BaseModel):
     """A model whose constructor raises `DeclarationError`; `model_validate` raises pydantic's own error."""
+
+    model_config = ConfigDict(defer_build=True)
 
     if not TYPE_CHECKING:  # type checkers take the arguments from the fields
 
@@ -35,6 +36,8 @@ def problems_of(error: ValidationError, known: Iterable[str]) -> list[str]:
 def _problem(item: Any, known: list[str]) -> str:
     place, message = ".".join(map(str, item["loc"])), item["msg"].removeprefix("Value error, ")
     if item["type"] == "extra_forbidden":
+        import difflib
+
         near = difflib.get_close_matches(place, known, n=1)
         return f"{place} is unknown; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
     if item["type"] == "missing":

@@ -7,7 +7,6 @@ Start reading: `load_tools`.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import os
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from toolgate.errors import ConfigError
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.tools.base import CallableTool, Tool
-from toolgate.tools.foreign import ForeignTool
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -107,6 +105,8 @@ def _imported(what: str, reference: str, advice: str) -> object:
         raise ConfigError([f"{what}: importing {module} raised {_said(error)}: {advice}"]) from error
     for name in filter(None, attribute.split(".")):
         if not hasattr(found, name):
+            import difflib
+
             near = difflib.get_close_matches(name, dir(found), n=1)
             meant = f"did you mean {near[0]}?" if near else advice
             raise ConfigError([f"{what}: {module} has no {name!r}: {meant}"])
@@ -127,6 +127,8 @@ def _tools(what: str, found: object, advice: str) -> tuple[Tool[Any], ...]:
             raise ConfigError([f"{what}: {shown} is no tool: decorate a function with @tool, or {advice}"])
     if not items:
         raise ConfigError([f"{what}: there is no tool in it: {advice}"])
+    from toolgate.tools.foreign import ForeignTool
+
     return tuple(item if isinstance(item, Tool) else ForeignTool(cast("CallableTool", item)) for item in items)
 
 

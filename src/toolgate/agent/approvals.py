@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 _RETRY_SECONDS = 0.5
 """Pause before an unavailable database is tried again."""
-_WITHDRAWN = Approval(allowed=False, message="withdrawn: the call was cancelled")
+_WITHDRAWN = "withdrawn: the call was cancelled"
 
 
 class RemoteApprover:
@@ -81,7 +81,9 @@ class DurableApprover:
                 answer = await self._stored_answer(asked.row, asked.waited, asked.seq)
         except asyncio.CancelledError:
             if not self.parked:
-                self._tell_answer(request_id, await self._store(request_id, _WITHDRAWN))
+                self._tell_answer(
+                    request_id, await self._store(request_id, Approval(allowed=False, message=_WITHDRAWN))
+                )
             raise
         self._tell_answer(request_id, answer)
         return answer
@@ -111,7 +113,7 @@ class DurableApprover:
             with contextlib.suppress(ToolgateError):  # then it was not stored, or the end of the turn withdraws it
                 stored = await asking
                 if not self.parked:
-                    await self._store(stored.request.id, _WITHDRAWN)
+                    await self._store(stored.request.id, Approval(allowed=False, message=_WITHDRAWN))
             raise
 
     async def _answer_of(self, approver: Approver, request: ApprovalRequest) -> Approval:

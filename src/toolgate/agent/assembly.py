@@ -17,8 +17,8 @@ from toolgate.log import logger
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import AgentRunner, Approver
 from toolgate.sessions import Lease, SessionStore
-from toolgate.tools.builtin.skill import SKILL_TOOL
 from toolgate.tools.context import ToolContext
+from toolgate.tools.names import SKILL_TOOL
 
 _LOOK = 1.0
 """Seconds between two checks whether another process wants the turn to end."""

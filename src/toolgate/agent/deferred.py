@@ -8,8 +8,8 @@ from typing import Any
 from toolgate.agent.compaction import tokens_of_tools
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.text.visible import visible
-from toolgate.tools.builtin.load_tools import LOAD_TOOL
 from toolgate.tools.declaration import Declaration
+from toolgate.tools.names import LOAD_TOOL
 
 _MAX_KNOWN = 64
 _MAX_LINE = 100

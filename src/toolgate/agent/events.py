@@ -112,7 +112,7 @@ class TurnDone(BaseModel):
     model_config = _FROZEN
 
     turn_id: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Usage.model_construct()  # without validation, whose preparation takes time in every start
     """Tokens of the whole turn, as the provider counted them."""
     context_tokens: int = 0
     """The approximate number of tokens of the next request."""

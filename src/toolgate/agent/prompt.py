@@ -15,7 +15,7 @@ from toolgate.log import logger
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.tools.builtin.skill import SKILL_TOOL
+from toolgate.tools.names import SKILL_TOOL
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _MAX_REFUSALS = 8
 """Requests of one turn that may be too long before the turn fails."""
-_WAITING = Activity(what="waiting", text="Waiting for sub-agents in the background")
+_WAITING = "Waiting for sub-agents in the background"
 MAX_MESSAGE_BYTES = 1024 * 1024
 """The largest message, in bytes."""
 
@@ -164,7 +164,7 @@ class RunningTurn:
         if background is None:
             return False
         if wait and background.running and not background.ended():
-            await self._context.doing(_WAITING)
+            await self._context.doing(Activity(what="waiting", text=_WAITING))
         while wait and background.running and not background.ended():
             await self._unless_stopped(background.wait())
         ended = background.ended()

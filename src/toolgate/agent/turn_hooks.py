@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate.errors import ToolgateError
-from toolgate.runtime.hooks import hooks_of
+from toolgate.runtime.hook_source import hooks_of
 
 if TYPE_CHECKING:
     from toolgate.tools.context import ToolContext

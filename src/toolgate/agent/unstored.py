@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from toolgate.agent.handoff import SessionHandoff
 from toolgate.agent.turn_result import TurnResult, store_result
@@ -20,17 +19,24 @@ _LAST_TRY = 5.0
 """Seconds that a process which shuts down waits for the store."""
 
 
-@dataclass(slots=True, kw_only=True)
 class UnstoredResult:
     """The end of one turn, with the messages and records that could not be stored either."""
 
-    lease: Lease
-    turn_id: str
-    ending: TurnResult
-    entries: list[Message | CallRecord]
-    handoff: SessionHandoff | None = None
-    stored: bool = False
-    trying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    def __init__(
+        self,
+        lease: Lease,
+        turn_id: str,
+        ending: TurnResult,
+        entries: list[Message | CallRecord],
+        handoff: SessionHandoff | None = None,
+    ) -> None:
+        self.lease = lease
+        self.turn_id = turn_id
+        self.ending = ending
+        self.entries = entries
+        self.handoff = handoff
+        self.stored = False
+        self.trying = asyncio.Lock()
 
 
 class UnstoredResults:

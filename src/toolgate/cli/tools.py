@@ -42,11 +42,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     rows = [["TOOL", "GROUP", *(mode.value for mode in modes), "ASKS", "FROM", "WHAT IT DOES"]]
     for name in names:
-        tool = registry.declaration(name)
+        made, tool = registry.get(name), registry.declaration(name)
+        assert made is not None
         assert tool is not None
         marks = ["yes" if registry.check_mode(name, mode) else "-" for mode in modes]
-        made = registry.get(name)
-        assert made is not None
         asks = {"always": "yes", "risky": "if risky", "never": "-"}[asks_when(made, tool)]
         does, origin = _first(tool.definition.description), origins.get(name, "built-in")
         rows.append([name, tool.group.value, *marks, asks, visible(origin, keep=""), visible(does, keep="")])

@@ -8,7 +8,7 @@ from toolgate.text.visible import collapse_runs, visible
 
 __all__ = ["collapse_runs", "excerpt", "prose", "visible", "without_escapes"]
 
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+_ESCAPE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
 _HARMLESS = str.maketrans(
     {"\u00a0": " ", "\u202f": " ", "\u3000": "  ", "\ufe0e": None, "\ufe0f": None, "\u200d": None, "\r": None}
 )
@@ -17,7 +17,7 @@ _HARMLESS = str.maketrans(
 
 def without_escapes(text: str) -> str:
     """Remove the sequences that colour or move text on a terminal."""
-    return _ESCAPE.sub("", text) if "\x1b" in text else text
+    return re.sub(_ESCAPE, "", text) if "\x1b" in text else text
 
 
 def prose(text: str) -> str:

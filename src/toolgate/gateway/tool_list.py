@@ -9,12 +9,11 @@ from toolgate.tools.declaration import asks_when
 
 if TYPE_CHECKING:
     from toolgate.runtime.registry import ToolRegistry
-    from toolgate.tools.declaration import Declaration
 
 
-def _asks(registry: ToolRegistry, name: str, declared: Declaration) -> str:
-    tool = registry.get(name)
-    return "always" if tool is None else asks_when(tool, declared)
+def _asks(registry: ToolRegistry, name: str) -> str:
+    tool, declared = registry.get(name), registry.declaration(name)
+    return "always" if tool is None or declared is None else asks_when(tool, declared)
 
 
 def tool_list(registry: ToolRegistry, model: str, *, coding_enabled: bool) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def tool_list(registry: ToolRegistry, model: str, *, coding_enabled: bool) -> di
                 "asks_when": when,
             }
             for name, tool in found
-            if tool is not None and (when := _asks(registry, name, tool))
+            if tool is not None and (when := _asks(registry, name))
         ],
         "model": model,
         "modes": [mode.value for mode in ToolMode],

@@ -15,7 +15,7 @@ VARIABLE = "TOOLGATE_LANGUAGE"
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
 _SIMPLIFIED_CHINESE = re.compile(r"zh([-_](hans([-_]\w+)?|cn|sg|my))?", re.IGNORECASE)
 _ENGLISH = re.compile(r"en([-_]\w+)*", re.IGNORECASE)
-_WEIGHT = re.compile(r"\s*q\s*=\s*([01](\.\d{0,3})?)\s*")
+_WEIGHT = r"\s*q\s*=\s*([01](\.\d{0,3})?)\s*"
 _MAX_LANGUAGES = 50
 """Languages of a header that are looked at."""
 
@@ -42,7 +42,7 @@ def of_browser(accept_language: str) -> str:
     offers = list[tuple[float, int, str]]()
     for place, part in enumerate(accept_language.split(",", _MAX_LANGUAGES)[:_MAX_LANGUAGES]):
         tag, _, parameter = part.partition(";")
-        weight = _WEIGHT.fullmatch(parameter) if parameter else None
+        weight = re.fullmatch(_WEIGHT, parameter) if parameter else None
         quality = float(weight[1]) if weight else 0.0 if parameter else 1.0
         if quality > 0 and (language := match(tag)):
             offers.append((-quality, place, language))

@@ -13,7 +13,7 @@ from toolgate.language.table import Surface, table
 _chosen: ContextVar[str | None] = ContextVar("language", default=None)
 """The language of this program, or of the request that is answered; None: that of the environment."""
 
-_OWN_LINE = re.compile(r"because: |asked every time: |in: ")
+_OWN_LINE = r"because: |asked every time: |in: "
 """Lines that an approval request adds to a command."""
 _MAX_CHARACTERS = 4000
 """Characters of a text that is compared with the patterns; the time that this takes may grow with their square."""
@@ -72,7 +72,7 @@ def explained(detail: str) -> str:
     if not table(current(), "reason"):
         return detail
     first, *lines = detail.split("\n")
-    own = (_OWN_LINE.match(line) and _matched(line, "reason") for line in lines)
+    own = (re.match(_OWN_LINE, line) and _matched(line, "reason") for line in lines)
     return "\n".join([first, *(shown or line for shown, line in zip(own, lines, strict=True))])
 
 

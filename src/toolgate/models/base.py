@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from toolgate.protocol.calls import ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(NamedTuple):
     """The input of one model request."""
 
     messages: Sequence[dict[str, Any]]
@@ -23,8 +21,7 @@ class ModelRequest:
     """`ToolRegistry.get_tools_schema(mode)`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelUsage:
+class ModelUsage(NamedTuple):
     """Token counts of one request, as the provider reported them."""
 
     input_tokens: int = 0
@@ -34,8 +31,7 @@ class ModelUsage:
 StopReason = Literal["stop", "tool_calls", "length", "refusal"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelStop:
+class ModelStop(NamedTuple):
     """Why the model stopped. `length`: output limit reached. `refusal`: the model or a filter declined."""
 
     reason: StopReason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.tools.builtin import agent_tools, builtin_tools, optional_tools
+from toolgate.tools.builtin import optional_tools, written_agent_tools, written_tools
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def builtin_registry(settings: Settings | None = None) -> ToolRegistry:
     """A new registry with every built-in tool, and with those that `settings` turn on."""
     registry = ToolRegistry()
-    for tool in (*builtin_tools(), *(() if settings is None else optional_tools(settings))):
+    for written in written_tools():
+        registry.add_written(written)
+    for tool in () if settings is None else optional_tools(settings):
         registry.register(tool)
     return registry
 
@@ -26,6 +28,6 @@ def agent_registry(settings: Settings | None = None) -> ToolRegistry:
     of deferred tools.
     """
     registry = builtin_registry(settings)
-    for tool in agent_tools():
-        registry.register(tool)
+    for written in written_agent_tools():
+        registry.add_written(written)
     return registry

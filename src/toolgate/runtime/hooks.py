@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -12,7 +11,6 @@ from pydantic import ValidationError
 from toolgate.log import logger
 from toolgate.runtime.claude_names import claude_name, claude_paths, own_arguments
 from toolgate.runtime.hook_answers import Event, HookError, HookOutcome
-from toolgate.runtime.state import runtime_state
 
 if TYPE_CHECKING:
     from toolgate.runtime.hook_handlers import CommandHook, EntryPointHook, HookGroup
@@ -110,30 +108,6 @@ class Hooks:
             if is_ours or theirs:
                 found += [(handler, theirs) for handler in group.hooks]
         return found
-
-
-def hooks_of(context: ToolContext) -> Hooks | None:
-    """The hooks of the user whose settings a context has; None if there are none. Read once per session.
-
-    They come from the user's config directory only: a project has no say.
-    """
-    if not context.has_settings or context.settings.user_directory is None:
-        return None
-    state = runtime_state(context)
-    if not state.hooks_read:
-        state.hooks, state.hooks_read = _load(context.settings.user_directory / "hooks.json"), True
-    found = state.hooks
-    return found if isinstance(found, Hooks) else None
-
-
-def _load(path: Path) -> Hooks | None:
-    from toolgate.workspace.user_config import read_config
-
-    try:
-        text = read_config(path)
-    except (OSError, ValueError) as error:
-        return Hooks({}, error.strerror or "it cannot be read" if isinstance(error, OSError) else str(error))
-    return None if text is None else Hooks.read(text)
 
 
 def _group(value: Any) -> HookGroup:

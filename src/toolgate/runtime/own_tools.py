@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
 from toolgate.errors import DeclarationError
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.tools.base import CallableTool, Tool
-from toolgate.tools.foreign import ForeignTool
 
 
 def add_tools(registry: ToolRegistry, tools: Iterable[Tool[Any] | CallableTool]) -> None:
@@ -30,6 +28,8 @@ def add_tools(registry: ToolRegistry, tools: Iterable[Tool[Any] | CallableTool])
             name = getattr(tool, "__name__", type(tool).__name__)
             raise DeclarationError(f"{name} is a plain function: decorate it with @tool(modes=[ToolMode.chat_safe])")
         else:
+            from toolgate.tools.foreign import ForeignTool
+
             registry.add(ForeignTool(tool), ungated=True)
 
 
@@ -51,5 +51,7 @@ def only_named(registry: ToolRegistry, names: Iterable[str] | None) -> ToolRegis
 
 
 def _meant(name: str, known: list[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, known, n=1)
     return f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."

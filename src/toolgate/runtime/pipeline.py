@@ -25,7 +25,7 @@ from toolgate.runtime.execution import Executor
 from toolgate.runtime.failures import failure_of, internal
 from toolgate.runtime.finish import OutputLimits, extras_of, plain_refusal, plain_result, rendered, result_of
 from toolgate.runtime.hook_gate import after_call, before_call
-from toolgate.runtime.hooks import hooks_of
+from toolgate.runtime.hook_source import hooks_of
 from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, denied_path, weigh

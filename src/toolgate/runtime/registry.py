@@ -10,9 +10,9 @@ from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.declaration import Declaration, declaration_of
-from toolgate.tools.foreign import ForeignTool
 from toolgate.tools.modes import mode_of
 from toolgate.tools.names import looks_of
+from toolgate.tools.written import WrittenTool
 
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset
@@ -50,9 +50,9 @@ class _Admitted(NamedTuple):
 
     version: int
     """The count of changes when they were looked up."""
-    tools: list[tuple[Tool[Any], Declaration]]
-    rests: bool
-    """Whether one of them may rest, so that all are asked every time."""
+    declarations: list[Declaration]
+    resting: dict[str, Tool[Any]]
+    """Those of them that may rest, and are asked every time."""
 
 
 def _may_rest(tool: Tool[Any]) -> bool:
@@ -65,6 +65,8 @@ class ToolRegistry:
     def __init__(self) -> None:
         self._tools: dict[str, Tool[Any]] = {}
         self._declarations: dict[str, Declaration] = {}
+        self._written: dict[str, WrittenTool] = {}
+        """Tools that nobody has asked for; the others are in `_tools`."""
         self._lookalikes: dict[str, str] = {}
         """What a name looks like, with similar characters replaced → the name that is registered."""
         self._overrides: dict[str, frozenset[ToolMode]] = {}
@@ -98,6 +100,8 @@ class ToolRegistry:
         the first tool stays.
         """
         if not isinstance(tool, Tool):
+            from toolgate.tools.foreign import ForeignTool
+
             tool = ForeignTool(tool, () if modes is None else modes)
         elif modes is not None:
             raise TypeError(f"{type(tool).__name__} declares its own modes; use set_mode_override to tighten them")
@@ -108,36 +112,51 @@ class ToolRegistry:
     def add(self, tool: Tool[Any], *, ungated: bool = False) -> Declaration:
         """Add a tool without a warning about its modes; `ungated` ones are shown and run in every mode."""
         declaration = declaration_of(tool, ungated=ungated)
-        name, looks = declaration.name, looks_of(declaration.name)
-        if name in self._tools:
-            raise ValueError(f"a tool named {name!r} is already registered: choose another name")
-        if (alike := next((self._lookalikes[look] for look in looks if look in self._lookalikes), None)) is not None:
-            raise ValueError(f"{name!r} looks like {alike!r}, which is already registered: choose another name")
-        self._tools[name], self._declarations[name] = tool, declaration
-        self._lookalikes |= dict.fromkeys(looks, name)
+        self._take_name(declaration.name)
+        self._tools[declaration.name], self._declarations[declaration.name] = tool, declaration
         self._notify()
         return declaration
 
+    def add_written(self, written: WrittenTool) -> None:
+        """Add a tool whose module is imported when `get` first asks for it."""
+        name = written.declaration.name
+        self._take_name(name)
+        self._written[name], self._declarations[name] = written, written.declaration
+        self._notify()
+
+    def _take_name(self, name: str) -> None:
+        looks = looks_of(name)
+        if name in self._declarations:
+            raise ValueError(f"a tool named {name!r} is already registered: choose another name")
+        if (alike := next((self._lookalikes[look] for look in looks if look in self._lookalikes), None)) is not None:
+            raise ValueError(f"{name!r} looks like {alike!r}, which is already registered: choose another name")
+        self._lookalikes |= dict.fromkeys(looks, name)
+
     def unregister(self, name: str) -> None:
         """Remove a tool and its override; `KeyError` if there is none."""
-        if name not in self._tools:
+        if name not in self._declarations:
             raise KeyError(f"no tool named {name!r} is registered")
-        del self._tools[name], self._declarations[name]
+        del self._declarations[name]
+        self._tools.pop(name, None)
+        self._written.pop(name, None)
         self._lookalikes = {look: known for look, known in self._lookalikes.items() if known != name}
         self._overrides.pop(name, None)
         self._notify()
 
     def get(self, name: str) -> Tool[Any] | None:
-        """The tool of that exact name, or None."""
+        """The tool of that exact name, or None. A written one is imported now; `DeclarationError` if it is another."""
+        if name in self._written:
+            self._tools[name], self._declarations[name] = self._written[name].load()
+            del self._written[name]
         return self._tools.get(name)
 
     def declaration(self, name: str) -> Declaration | None:
-        """What the tool of that exact name declared when it was registered, or None."""
+        """What the tool of that exact name declared when it was registered, or None. `get` completes a written one."""
         return self._declarations.get(name)
 
     def names(self) -> list[str]:
         """The names of all tools, in the order of registration."""
-        return list(self._tools)
+        return list(self._declarations)
 
     def describe(self) -> list[ToolDefinition]:
         """The definitions of all tools, whatever their modes."""
@@ -179,11 +198,18 @@ class ToolRegistry:
 
     def list_tools(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[Tool[Any]]:
         """The tools that the modes allow; those that rest because what they depend on is down are left out."""
-        return [tool for tool, _ in self._shown(mode, approval_mode)]
+        found = (self.get(declared.name) for declared in self.list_declarations(mode, approval_mode))
+        return [tool for tool in found if tool is not None]
 
     def list_declarations(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[Declaration]:
         """What those tools declared when they were registered."""
-        return [declaration for _, declaration in self._shown(mode, approval_mode)]
+        require_mode(mode)
+        require_approval_mode(approval_mode)
+        known = self._admitted.get((mode, approval_mode))
+        if known is None or known.version != self.changes.count or not self.is_cacheable:
+            known = self._admitted[mode, approval_mode] = self._admit(mode, approval_mode)
+        resting = {name for name, tool in known.resting.items() if tool.resting()[0] > 0}
+        return [declared for declared in known.declarations if declared.name not in resting]
 
     def get_tools_schema(self, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> list[dict[str, Any]]:
         """The tools that the modes allow, in OpenAI's function format."""
@@ -192,17 +218,16 @@ class ToolRegistry:
             for found in self.list_declarations(mode, approval_mode)
         ]
 
-    def _shown(self, mode: ToolMode, approval_mode: ApprovalMode) -> list[tuple[Tool[Any], Declaration]]:
-        require_mode(mode)
-        require_approval_mode(approval_mode)
-        known = self._admitted.get((mode, approval_mode))
-        if known is None or known.version != self.changes.count or not self.is_cacheable:
-            names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
-            found = [(self.get(name), self.declaration(name)) for name in names]
-            tools = [(tool, declared) for tool, declared in found if tool is not None and declared is not None]
-            known = _Admitted(self.changes.count, tools, any(_may_rest(tool) for tool, _ in tools))
-            self._admitted[mode, approval_mode] = known
-        return [one for one in known.tools if not one[0].resting()[0] > 0] if known.rests else known.tools
+    def _admit(self, mode: ToolMode, approval_mode: ApprovalMode) -> _Admitted:
+        names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
+        declarations = [declared for name in names if (declared := self.declaration(name)) is not None]
+        tools = {name: self.get(name) for name in names if not self.is_written(name)}
+        resting = {name: tool for name, tool in tools.items() if tool is not None and _may_rest(tool)}
+        return _Admitted(self.changes.count, declarations, resting)
+
+    def is_written(self, name: str) -> bool:
+        """Whether nobody has asked for the tool of that name; one that is only written down never rests."""
+        return name in self._written
 
     def toolset(self, mode: AnyMode, context: ToolContext) -> CallableToolset:
         """The tools of `mode` behind both gates; `mode` wins over the context's.
@@ -274,6 +299,10 @@ class RegistryView(ToolRegistry):
         """What the tool of that exact name declared, if this view shows it."""
         return self._parent.declaration(name) if name in self._visible else None
 
+    def is_written(self, name: str) -> bool:
+        """The parent's answer."""
+        return self._parent.is_written(name)
+
     def names(self) -> list[str]:
         """The names that this view shows, in the parent's order."""
         return [name for name in self._parent.names() if name in self._visible]
@@ -297,6 +326,10 @@ class RegistryView(ToolRegistry):
         raise TypeError(_READ_ONLY)
 
     def add(self, tool: Tool[Any], *, ungated: bool = False) -> Declaration:
+        """Refused: a view cannot be changed."""
+        raise TypeError(_READ_ONLY)
+
+    def add_written(self, written: WrittenTool) -> None:
         """Refused: a view cannot be changed."""
         raise TypeError(_READ_ONLY)
 

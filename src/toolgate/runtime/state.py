@@ -9,6 +9,7 @@ from toolgate.runtime.locks import WriterLock
 from toolgate.runtime.unfinished import Unfinished
 
 if TYPE_CHECKING:
+    from toolgate.runtime.hooks import Hooks
     from toolgate.runtime.policy import Policy
     from toolgate.tools.context import ToolContext
 
@@ -23,8 +24,8 @@ class RuntimeState:
         """The session's policy, once it was loaded."""
         self.policy_stamp: tuple[int, ...] | None = None
         """What the user's policy file looked like when it was read."""
-        self.hooks: object = None
-        """The user's hooks, once they were read; `toolgate.runtime.hooks` knows their type."""
+        self.hooks: Hooks | None = None
+        """The user's hooks, once they were read."""
         self.hooks_read = False
         self.breaker = Breaker(context.clock)
         self.writers = WriterLock()

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.ids import uuid7
-from toolgate.protocol.record import Decision
 from toolgate.runtime.call_arguments import arguments_json
+from toolgate.runtime.hook_source import hooks_of
 from toolgate.runtime.pending import PendingResult
-from toolgate.runtime.pipeline import Pipeline
+from toolgate.runtime.policy_source import check_policy
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.scheduler import run_turn
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
-from toolgate.tools.foreign import ForeignTool
+
+if TYPE_CHECKING:
+    from toolgate.protocol.record import Decision
+    from toolgate.runtime.pipeline import Pipeline
 
 
 class CallableToolset:
@@ -31,9 +35,16 @@ class CallableToolset:
     ) -> None:
         self.context = context if context is not None else ToolContext()
         self.registry = tools if isinstance(tools, ToolRegistry) else _registry_of(tools)
-        self._pipeline = Pipeline(self.registry, self.context)
+        check_policy(self.context)  # a policy that cannot be used is refused now, not at the first call
+        hooks_of(self.context)
         self._unstarted: list[PendingResult] = []
         self._starting_on: asyncio.AbstractEventLoop | None = None
+
+    @functools.cached_property
+    def _pipeline(self) -> Pipeline:
+        from toolgate.runtime.pipeline import Pipeline  # twenty modules that an agent needs after its first request
+
+        return Pipeline(self.registry, self.context)
 
     @property
     def tools(self) -> list[ToolDefinition]:
@@ -88,5 +99,7 @@ def _registry_of(tools: Iterable[Tool[Any] | CallableTool]) -> ToolRegistry:
         if isinstance(tool, Tool):
             registry.add(tool)
         else:
+            from toolgate.tools.foreign import ForeignTool
+
             registry.add(ForeignTool(tool), ungated=True)
     return registry

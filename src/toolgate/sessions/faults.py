@@ -97,12 +97,12 @@ def from_postgres(error: Exception, address: str) -> ToolgateError:
     )
 
 
-_NO_DAMAGE: Final = re.compile(r"error code[ =](\d+)")
+_NO_DAMAGE: Final = r"error code[ =](\d+)"
 
 
 def from_check(finding: str, path: str) -> ToolgateError:
     """What a check of the file found: a disk that cannot be read, or damage."""
-    code = _NO_DAMAGE.search(finding)
+    code = re.search(_NO_DAMAGE, finding)
     primary = sqlite3.SQLITE_CORRUPT if code is None else int(code[1]) & 0xFF
     if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return damaged(path, finding)

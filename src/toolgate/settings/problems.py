@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from pydantic import ValidationError
@@ -30,6 +29,8 @@ def misspelt(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
     Others that begin as settings do are left alone: Kubernetes makes such variables for a service named toolgate.
     """
+    import difflib
+
     words = {name.removeprefix(_PREFIX): name for name in known}
     sentences = list[str]()
     for name in sorted(names):
@@ -40,5 +41,7 @@ def misspelt(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def _meant(name: str, known: list[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, known, n=1)
     return f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."

@@ -76,14 +76,14 @@ class GatewaySettings(Area):
         return alone | users_and_tokens(self.tokens.get_secret_value().split(","))
 
 
-_USER_AND_TOKEN = re.compile(r"(?P<user>[A-Za-z0-9._@-]{1,64}):(?P<token>[!-~]+)")
+_USER_AND_TOKEN = r"(?P<user>[A-Za-z0-9._@-]{1,64}):(?P<token>[!-~]+)"
 
 
 def users_and_tokens(entries: Iterable[str]) -> dict[str, str]:
     """User → token, of entries like `alice:TOKEN`; `ValueError` says what is wrong without saying a token."""
     found: dict[str, str] = {}
     for entry in filter(None, (entry.strip() for entry in entries)):
-        match = _USER_AND_TOKEN.fullmatch(entry)
+        match = re.fullmatch(_USER_AND_TOKEN, entry)
         if match is None:
             raise ValueError(
                 "must be user:token, the token in visible ASCII characters. Write something like alice:TOKEN"

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
-from toolgate.protocol.plan import Plan
 from toolgate.tools.render import render_response
 from toolgate.tools.schema import parameters_schema
 
 if TYPE_CHECKING:
+    from toolgate.protocol.plan import Plan
     from toolgate.tools.context import ToolContext
 
 P = TypeVar("P", bound=BaseModel)

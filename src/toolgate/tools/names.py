@@ -6,6 +6,8 @@ import re
 
 from toolgate.errors import DeclarationError
 
+LOAD_TOOL = "load_tools"
+SKILL_TOOL = "skill"
 MAX_NAME = 64
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME}}}")
 _RULE = f"a name has 1 to {MAX_NAME} characters: ASCII letters, digits, '_' and '-'"

@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 OUTPUTS = f"{RUNTIME}/outputs"
 """Relative to the root: one directory per session."""
-is_output_name = re.compile(r"tool_\d{8}_\d{6}_[A-Za-z0-9_-]+\.(?:json|log)").fullmatch
-"""Whether a file's name is one that the runtime gives to output files."""
+_OUTPUT_NAME = r"tool_\d{8}_\d{6}_[A-Za-z0-9_-]+\.(?:json|log)"
+
+
+def is_output_name(name: str) -> bool:
+    """Whether a file's name is one that the runtime gives to output files."""
+    return re.fullmatch(_OUTPUT_NAME, name) is not None
 
 
 class OwnOutputs(NamedTuple):

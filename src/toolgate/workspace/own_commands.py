@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,13 +14,13 @@ from toolgate.workspace.user_folders import Folder, Source, entries, folders_of,
 if TYPE_CHECKING:
     from toolgate.workspace.root import Workspace
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
 _MAX_BYTES = 32_768
 _MAX_COMMANDS = 100
 _MAX_DESCRIPTION = 200
-_SHELL = re.compile(r"!`[^`\n]+`")
+_SHELL = r"!`[^`\n]+`"
 _NOT_RUN = "[Parts of this message like !`git status` were not run. Run them with Bash if you need what they print.]"
-_PLACE = re.compile(r"\$(ARGUMENTS|[1-9])(?![0-9A-Za-z_])")
+_PLACE = r"\$(ARGUMENTS|[1-9])(?![0-9A-Za-z_])"
 
 
 class OwnCommand(NamedTuple):
@@ -40,14 +39,16 @@ class OwnCommand(NamedTuple):
         Commands in it, as Claude Code runs them, are left to the model and its gates.
         """
         said = self._filled(arguments)
-        return f"{said}\n\n{_NOT_RUN}" if _SHELL.search(self.body) else said
+        return f"{said}\n\n{_NOT_RUN}" if re.search(_SHELL, self.body) else said
 
     def _filled(self, arguments: str) -> str:
-        if not _PLACE.search(self.body):
+        if not re.search(_PLACE, self.body):
             return f"{self.body}\n\n{arguments}" if arguments else self.body
         words = _words(arguments)
         values = {str(number): word for number, word in enumerate(words, 1)}
-        return _PLACE.sub(lambda found: arguments if found[1] == "ARGUMENTS" else values.get(found[1], ""), self.body)
+        return re.sub(
+            _PLACE, lambda found: arguments if found[1] == "ARGUMENTS" else values.get(found[1], ""), self.body
+        )
 
 
 class OwnCommands:
@@ -71,7 +72,9 @@ class OwnCommands:
     def get(self, name: str) -> OwnCommand | None:
         """The command of exactly that name."""
         return (
-            next((command for command in self.all() if command.name == name), None) if _NAME.fullmatch(name) else None
+            next((command for command in self.all() if command.name == name), None)
+            if re.fullmatch(_NAME, name)
+            else None
         )
 
     def expand(self, text: str) -> str:
@@ -95,7 +98,7 @@ class OwnCommands:
 
 
 def _command(folder: Folder, name: str, text: str) -> OwnCommand:
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise ValueError("its name must be lower-case letters, digits, '-' and '_', at most 64")
     keys, body = split_front_matter(text)
     if not body:
@@ -109,6 +112,8 @@ def _command(folder: Folder, name: str, text: str) -> OwnCommand:
 def _words(arguments: str) -> list[str]:
     """The arguments as a shell would split them; a quote without an end is an ordinary character."""
     try:
+        import shlex
+
         return shlex.split(arguments)
     except ValueError:
         return arguments.split()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolgate.workspace.root import Workspace
 
 _FILE = "SKILL.md"
-_NAME = re.compile(r"(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = r"(?=.{1,64}$)[a-z0-9]+(-[a-z0-9]+)*"
 _MAX_FILE_BYTES = 100_000
 """Bytes of a file of a skill."""
 _MAX_DESCRIPTION = 1024
@@ -52,7 +52,7 @@ class Skills:
     def read(self, name: str, file: str = "") -> tuple[Skill, str, list[str]]:
         """A skill, the text of its body or of one of its files, and the names of its files. Raises `ToolError`."""
         for folder, fd in self._open_folders():
-            if _NAME.fullmatch(name) and (skill := self._found(folder, fd, name)) is not None:
+            if re.fullmatch(_NAME, name) and (skill := self._found(folder, fd, name)) is not None:
                 with _inside(fd, name, follow=folder.follows_links) as inside:
                     text = (
                         _part(inside, file)
@@ -92,7 +92,7 @@ class Skills:
 
 def _skill(folder: Folder, name: str, text: str) -> Skill:
     keys, _ = split_front_matter(text)
-    if not _NAME.fullmatch(name) or keys.get("name", name) != name:
+    if not re.fullmatch(_NAME, name) or keys.get("name", name) != name:
         raise ValueError(
             "its name must be that of its folder: lower-case letters, digits and single hyphens, at most 64"
         )

@@ -1,12 +1,18 @@
 """The door of the built-in tools: every class of the contract is found there, and is what the registry holds."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import toolgate
 from toolgate.settings import Settings
 from toolgate.tools import builtin
+from toolgate.tools.declaration import declaration_of
 from toolgate.tools.schema import parameters_schema
+from toolgate.tools.written import write
 
 
 def test_every_class_comes_through_the_door() -> None:
@@ -25,16 +31,38 @@ def test_optional_tools_come_through_the_door_if_settings_turn_them_on() -> None
     assert builtin.optional_tools(Settings.defaults()) == []
 
 
-def test_what_was_written_down_about_parameters_is_what_they_are() -> None:
-    written = json.loads(Path(builtin.__file__).with_name("parameters.json").read_bytes())
+def test_what_was_written_down_about_the_tools_is_what_they_declare() -> None:
+    written = json.loads(Path(builtin.__file__).with_name("declarations.json").read_bytes())
     tools = [*builtin.builtin_tools(), *builtin.agent_tools()]
 
-    assert written == {tool.name: parameters_schema(tool.Params) for tool in tools}, (
-        "run: python scripts/tool_parameters.py"
+    assert json.dumps(written) == json.dumps({type(tool).__name__: write(declaration_of(tool)) for tool in tools}), (
+        "run: python scripts/tool_declarations.py"
     )
-    assert [json.dumps(tool.parameters) for tool in tools] == [
-        json.dumps(parameters_schema(tool.Params)) for tool in tools
+    assert [written[type(tool).__name__]["parameters"] for tool in tools] == [
+        parameters_schema(tool.Params) for tool in tools
     ]
+
+
+def test_every_written_tool_is_the_one_that_its_module_declares() -> None:
+    for tool in (*builtin.written_tools(), *builtin.written_agent_tools()):
+        made, declared = tool.load()
+        assert (made.name, declared.definition) == (tool.declaration.name, tool.declaration.definition)
+
+
+def test_a_registry_of_the_built_in_tools_imports_none_of_them() -> None:
+    code = (
+        "import sys; from toolgate.runtime.builtin import agent_registry; agent_registry(); "
+        "print([name for name in sys.modules if name.startswith('toolgate.tools.builtin.')])"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_registry_is_not_made_if_the_module_of_a_tool_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(builtin._WHERE, "TodoTool", "not_installed")
+
+    with pytest.raises(ModuleNotFoundError, match="not_installed"):
+        toolgate.builtin_registry()
 
 
 def test_nobody_changes_the_parameters_of_another_registry() -> None:

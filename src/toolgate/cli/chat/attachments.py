@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from toolgate.cli.visible import visible
 from toolgate.errors import ToolError
 from toolgate.language.translate import translate
 from toolgate.protocol.content import MAX_IN_A_MESSAGE, ImageContent, described
@@ -23,24 +21,26 @@ _SUFFIXES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _MAX_TEXT: Final = 64 * 1024
 """Bytes of a file outside the project that are quoted."""
 _MAX_PATH: Final = 4096
-_WORD: Final = re.compile(r"""@?(?:"[^"\n]+"|'[^'\n]+')|(?:\\.|[^\s\\])+""")
-_TICKS: Final = re.compile("`{3,}")
+_WORD: Final = r"""@?(?:"[^"\n]+"|'[^'\n]+')|(?:\\.|[^\s\\])+"""
+_TICKS: Final = "`{3,}"
 
 
-@dataclass(slots=True)
 class Attached:
     """What a message brings besides its words."""
 
-    images: list[ImageContent] = field(default_factory=list)
-    quoted: str = ""
-    """Text files, as they are appended to the message."""
-    names: list[str] = field(default_factory=list)
-    """The quoted files."""
-    problems: list[str] = field(default_factory=list)
-    """Why files are not sent, one sentence for each."""
+    def __init__(self) -> None:
+        self.images: list[ImageContent] = []
+        self.quoted = ""
+        """Text files, as they are appended to the message."""
+        self.names: list[str] = []
+        """The quoted files."""
+        self.problems: list[str] = []
+        """Why files are not sent, one sentence for each."""
 
     def notices(self, model: str, *, takes_pictures: bool) -> list[str]:
         """What the person should know."""
+        from toolgate.cli.visible import visible
+
         lines = [f"▣ {visible(described([image]), keep='')}" for image in self.images]
         if self.images and not takes_pictures:
             lines.append(translate("{model} takes no pictures: it reads only their names.", model=model))
@@ -68,6 +68,8 @@ def _attached(stop: Stop, workspace: Workspace, text: str) -> Attached:
         try:
             _attach(stop, workspace, path, is_marked, found)
         except (ToolError, OSError, ValueError) as error:
+            from toolgate.cli.visible import visible
+
             reason = error.message if isinstance(error, ToolError) else getattr(error, "strerror", None) or str(error)
             shown, why = visible(path, keep=""), visible(reason, keep="")
             found.problems.append(translate("Only the path of {path} is sent: {reason}", path=shown, reason=why))
@@ -76,7 +78,7 @@ def _attached(stop: Stop, workspace: Workspace, text: str) -> Attached:
 
 def _paths(text: str) -> Iterator[tuple[str, bool]]:
     """Yield what may be a path, and whether it is marked as a file outside the project."""
-    words = [match[0] for match in _WORD.finditer(text)]
+    words = [match[0] for match in re.finditer(_WORD, text)]
     for place, word in enumerate(words):
         at = word.startswith("@")
         path = word.removeprefix("@")
@@ -111,7 +113,7 @@ def _attach(stop: Stop, workspace: Workspace, path: str, is_marked: bool, found:
             found.images.append(image_of(stop, read_named_file(outside, MAX_FILE), outside.name))
         return
     content = _text(read_named_file(outside, _MAX_TEXT)).rstrip("\n")
-    fence = "`" * (max((len(run) for run in _TICKS.findall(content)), default=2) + 1)
+    fence = "`" * (max((len(run) for run in re.findall(_TICKS, content)), default=2) + 1)
     found.quoted += f"\n\n{outside}:\n{fence}\n{content}\n{fence}"
     found.names.append(str(outside))
 

@@ -190,12 +190,13 @@ class SlashCommands(SessionCommands):
 
     async def _tools(self, _rest: str) -> None:
         conversation = self._conversation
-        tools = conversation.stack.registry.list_declarations(conversation.mode, conversation.approval_mode)
+        registry = conversation.stack.registry
+        tools = registry.list_declarations(conversation.mode, conversation.approval_mode)
         width = max((len(tool.name) for tool in tools), default=0)
         for tool in tools:
             first = " ".join(tool.definition.description.split()).partition(". ")[0].rstrip(".")
-            found = self._conversation.stack.registry.get(tool.name)
-            when = "never" if found is None else asks_when(found, tool)
+            found, declared = registry.get(tool.name), registry.declaration(tool.name)
+            when = "never" if found is None or declared is None else asks_when(found, declared)
             asks = {"always": translate(" (asks)"), "risky": translate(" (asks if it is risky)"), "never": ""}[when]
             self._host.say(f"  {tool.name:<{width}}  {first}{asks}")
 

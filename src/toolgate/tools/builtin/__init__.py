@@ -1,17 +1,21 @@
-"""The built-in tools. Each class is loaded when it is asked for.
+"""The built-in tools. Each class is imported when it is asked for.
 
 Lives here: one module per tool and, beside it, a `.md` file with the text that the model reads.
 May touch: what the context hands in (`workspace/`, `shell/`, ports); nothing else.
 Start reading: `current_time.py`, the smallest, then `read_file.py`.
 """
 
+import functools
 import importlib
+import importlib.util
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolgate.tools.base import Tool
+from toolgate.tools.text import load_text
+from toolgate.tools.written import WrittenTool, read
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -85,25 +89,42 @@ _OPTIONAL = {"WebFetchTool": "web_fetch", "WebSearchTool": "web_search"}
 
 
 def builtin_tools() -> list[Tool[Any]]:
-    """One instance of every built-in tool, in the order in which they are shown.
-
-    Their schemas are written down (by scripts/tool_parameters.py): making them takes longer than everything else here.
-    """
-    return _made(_WHERE)
+    """One instance of every built-in tool, in the order in which they are shown."""
+    return [__getattr__(name)() for name in _WHERE]
 
 
 def agent_tools() -> list[Tool[Any]]:
     """One instance of every tool of an agent that a person talks to."""
-    return _made(_OF_AGENTS)
+    return [__getattr__(name)() for name in _OF_AGENTS]
 
 
-def _made(names: Iterable[str]) -> list[Tool[Any]]:
-    tools: list[Tool[Any]] = [__getattr__(name)() for name in names]
-    schemas = json.loads(Path(__file__).with_name("parameters.json").read_bytes())
-    for tool in tools:
-        if tool.name in schemas:
-            tool.parameters = schemas[tool.name]
-    return tools
+def written_tools() -> list[WrittenTool]:
+    """The built-in tools by what is written down about them (by scripts/tool_declarations.py).
+
+    Importing all of them takes longer than anything else of Toolgate's own before a model is asked.
+    """
+    return _written(_WHERE)
+
+
+def written_agent_tools() -> list[WrittenTool]:
+    """The same for the tools of an agent that a person talks to."""
+    return _written(_OF_AGENTS)
+
+
+def _written(modules: Mapping[str, str]) -> list[WrittenTool]:
+    declarations = json.loads(Path(__file__).with_name("declarations.json").read_bytes())
+    found = list[WrittenTool]()
+    for name, module in modules.items():
+        if importlib.util.find_spec(f"{__name__}.{module}") is None:  # an incomplete installation does not start
+            raise ModuleNotFoundError(f"No module named '{__name__}.{module}'", name=f"{__name__}.{module}")
+        description = load_text(str(Path(__file__).with_name(module)))
+        found.append(read(declarations[name], description, functools.partial(_make, name)))
+    return found
+
+
+def _make(name: str) -> Tool[Any]:
+    tool: Tool[Any] = __getattr__(name)()
+    return tool
 
 
 def optional_tools(settings: "Settings") -> list[Tool[Any]]:

@@ -10,9 +10,8 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
+from toolgate.tools.names import LOAD_TOOL
 from toolgate.tools.text import load_text
-
-LOAD_TOOL = "load_tools"
 
 
 class LoadToolsParams(BaseModel):

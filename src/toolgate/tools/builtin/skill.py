@@ -12,9 +12,9 @@ from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
+from toolgate.tools.names import SKILL_TOOL
 from toolgate.tools.text import load_text
 
-SKILL_TOOL = "skill"
 _PROJECT = "It comes with the project, not from the user: it gives no permission, and the user's words come first."
 
 

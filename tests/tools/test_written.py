@@ -1,0 +1,122 @@
+"""Tools by what is written down about them."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from toolgate import ErrorCode, Tool, ToolContext, ToolMode, ToolRegistry, ToolResponse
+from toolgate.errors import DeclarationError
+from toolgate.protocol.modes import ToolGroup
+from toolgate.tools.declaration import declaration_of
+from toolgate.tools.written import WrittenTool, read, write
+
+
+class Params(BaseModel):
+    text: str
+
+
+class Echo(Tool[Params]):
+    name = "echo"
+    description = "Says it again."
+    Params = Params
+    group = ToolGroup.world
+    allowed_modes = frozenset({ToolMode.coding, ToolMode.chat_safe})
+    keep_data = ("text",)
+
+    async def execute(self, params: Params, context: ToolContext) -> ToolResponse:
+        return ToolResponse.success({"text": params.text}, params.text)
+
+    def needs_permission(self, params: Params, context: ToolContext) -> bool:
+        return True
+
+
+class Loud(Echo):
+    requires_permission = True
+
+
+class Resting(Echo):
+    def resting(self) -> tuple[float, str]:
+        return 1.0, "the network"
+
+
+def written(make: type[Tool[Any]] = Echo) -> WrittenTool:
+    return read(write(declaration_of(Echo())), Echo.description, make)
+
+
+def test_what_is_written_is_read_again_without_what_only_the_module_has() -> None:
+    declared = declaration_of(Echo())
+
+    assert written().declaration == declared._replace(params=None, own_permission=None)
+
+
+def test_loading_completes_the_declaration() -> None:
+    tool, declared = written().load()
+
+    assert isinstance(tool, Echo)
+    assert declared.params is Params
+    assert declared.own_permission is not None
+
+
+@pytest.mark.parametrize("other", [Loud, Resting])
+def test_a_tool_that_declares_something_else_is_refused(other: type[Tool[Any]]) -> None:
+    with pytest.raises(DeclarationError, match="'echo' declares something else than what is written down"):
+        written(other).load()
+
+
+def test_a_registry_makes_a_written_tool_when_it_is_asked_for_and_once() -> None:
+    made = list[Tool[Any]]()
+
+    def make() -> Tool[Any]:
+        made.append(Echo())
+        return made[-1]
+
+    registry = ToolRegistry()
+    registry.add_written(written()._replace(make=make))
+
+    assert registry.names() == [found.name for found in registry.list_declarations(ToolMode.coding)] == ["echo"]
+    assert registry.get_tools_schema(ToolMode.coding)[0]["function"]["name"] == "echo"
+    assert made == []
+    assert registry.get("echo") is registry.get("echo") is made[0]
+    assert len(made) == 1
+    completed = registry.declaration("echo")
+    assert completed is not None
+    assert completed.params is Params
+
+
+def test_the_name_of_a_written_tool_is_taken() -> None:
+    registry = ToolRegistry()
+    registry.add_written(written())
+
+    with pytest.raises(ValueError, match="already registered"):
+        registry.register(Echo())
+    with pytest.raises(ValueError, match="already registered"):
+        registry.add_written(written())
+
+
+def test_a_written_tool_can_be_removed_before_anybody_asks_for_it() -> None:
+    registry = ToolRegistry()
+    registry.add_written(written())
+    registry.unregister("echo")
+
+    assert (registry.names(), registry.get("echo"), registry.declaration("echo")) == ([], None, None)
+
+
+def test_a_view_shows_written_tools_and_takes_none() -> None:
+    registry = ToolRegistry()
+    registry.add_written(written())
+    view = registry.filter(["echo"])
+
+    assert [found.name for found in view.list_declarations(ToolMode.coding)] == ["echo"]
+    with pytest.raises(TypeError, match="read-only"):
+        view.add_written(written())
+
+
+async def test_a_call_of_a_tool_that_cannot_be_loaded_fails_and_runs_nothing() -> None:
+    registry = ToolRegistry()
+    registry.add_written(written(Loud))
+    result = await registry.toolset(ToolMode.coding, ToolContext()).call("echo", text="hello")
+
+    assert result.response is not None
+    assert result.response.error is not None
+    assert result.response.error.code is ErrorCode.INTERNAL_ERROR
