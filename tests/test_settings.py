@@ -221,7 +221,7 @@ def test_secrets_do_not_show_in_the_settings(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_settings_are_frozen() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        ToolOutputSettings().max_lines = 1
+        ToolOutputSettings().max_lines = 1  # type: ignore[misc]  # what a type checker refuses, too
 
 
 def test_an_unknown_argument_is_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
 
@@ -13,28 +13,32 @@ from pydantic import SecretStr, ValidationError
 from toolgate.errors import ConfigError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-    from toolgate.settings.area import Area
     from toolgate.userfiles import ConfigFile
 
-    Tables = Mapping[str, type[Area]]
+    Tables = Mapping[str, type[BaseModel]]
     """Table of the file (empty: outside all tables) → the model that defines its keys."""
+    Variable = Callable[[Any, str], str]
+    """The environment variable of a model's field."""
 
 
 _PATHS = frozenset({"policy_file", "mcp_config"})
 
 
-def configured(file: ConfigFile, tables: Tables, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def configured(
+    file: ConfigFile, tables: Tables, variable: Variable, environ: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
     """Return what the config file sets, by table, without what the environment sets. Raises `ConfigError`."""
-    if problems := list(_problems(file, tables)):
+    if problems := list(_problems(file, tables, variable)):
         raise ConfigError(problems)
     present = {name.upper() for name in environ}
     return {
         table: {
             key: _located(file, value, environ) if key in _PATHS else value
             for key, value in values.items()
-            if model.variable(key) not in present
+            if variable(model, key) not in present
         }
         for table, model, values in _by_table(file, tables)
     }
@@ -47,7 +51,7 @@ def _located(file: ConfigFile, path: str, environ: Mapping[str, str]) -> str:
     return os.path.join(file.path.absolute().parent, path) if path else path
 
 
-def _by_table(file: ConfigFile, tables: Tables) -> Iterator[tuple[str, type[Area], Any]]:
+def _by_table(file: ConfigFile, tables: Tables) -> Iterator[tuple[str, type[BaseModel], Any]]:
     for table, model in tables.items():
         loose = {key: value for key, value in file.values.items() if key not in tables}
         values = loose if table == "" else file.values.get(table, {})
@@ -55,7 +59,7 @@ def _by_table(file: ConfigFile, tables: Tables) -> Iterator[tuple[str, type[Area
             yield table, model, values
 
 
-def _problems(file: ConfigFile, tables: Tables) -> Iterator[str]:
+def _problems(file: ConfigFile, tables: Tables, variable: Variable) -> Iterator[str]:
     for table, model, values in _by_table(file, tables):
         if not isinstance(values, dict):
             yield f"{file.where(table)}: must be a table. Write [{table}] and its settings below it"
@@ -64,16 +68,16 @@ def _problems(file: ConfigFile, tables: Tables) -> Iterator[str]:
             yield _explained(problem, file, table, [*model.model_fields, *(tables if not table else ())])
         if not file.private:
             for key in _secrets(model, values):
-                advice = f"Say chmod 600 {file.path}, or set {model.variable(key)} instead"
+                advice = f"Say chmod 600 {file.path}, or set {variable(model, key)} instead"
                 yield f"{file.where(table, key)}: is a secret, and others may read the file. {advice}"
 
 
-def _findings(model: type[Area], values: dict[str, Any]) -> list[Any]:
+def _findings(model: type[BaseModel], values: dict[str, Any]) -> list[Any]:
     """Return what is wrong with the values of one table. Each must have exactly the expected type."""
     text = json.dumps(values, default=lambda date: {"not text": str(date)})
     fresh = model.__new__(model)
     try:
-        # not through Area.__init__, which would add the environment; as JSON, in which a path is text
+        # not through the model's own __init__, which would add the environment; as JSON, in which a path is text
         model.__pydantic_validator__.validate_json(text, strict=True, self_instance=fresh)
     except ValidationError as error:
         return list(error.errors(include_url=False, include_input=False, include_context=False))
@@ -92,7 +96,7 @@ def _explained(problem: Any, file: ConfigFile, table: str, known: list[str]) -> 
     return f"{where}: {problem['msg'].removeprefix('Value error, ')}"
 
 
-def _secrets(model: type[Area], values: dict[str, Any]) -> Iterator[str]:
+def _secrets(model: type[BaseModel], values: dict[str, Any]) -> Iterator[str]:
     for key, value in values.items():
         field = model.model_fields.get(key)
         if field is not None and isinstance(value, str) and _is_secret(field, value):

@@ -12,22 +12,22 @@ from toolgate.tools.declaration import declaration_of
 from toolgate.tools.written import WrittenTool, read, write
 
 
-class Params(BaseModel):
+class EchoParams(BaseModel):
     text: str
 
 
-class Echo(Tool[Params]):
+class Echo(Tool[EchoParams]):
     name = "echo"
     description = "Says it again."
-    Params = Params
+    Params = EchoParams
     group = ToolGroup.world
     allowed_modes = frozenset({ToolMode.coding, ToolMode.chat_safe})
     keep_data = ("text",)
 
-    async def execute(self, params: Params, context: ToolContext) -> ToolResponse:
+    async def execute(self, params: EchoParams, context: ToolContext) -> ToolResponse:
         return ToolResponse.success({"text": params.text}, params.text)
 
-    def needs_permission(self, params: Params, context: ToolContext) -> bool:
+    def needs_permission(self, params: EchoParams, context: ToolContext) -> bool:
         return True
 
 
@@ -54,7 +54,7 @@ def test_loading_completes_the_declaration() -> None:
     tool, declared = written().load()
 
     assert isinstance(tool, Echo)
-    assert declared.params is Params
+    assert declared.params is EchoParams
     assert declared.own_permission is not None
 
 
@@ -81,7 +81,7 @@ def test_a_registry_makes_a_written_tool_when_it_is_asked_for_and_once() -> None
     assert len(made) == 1
     completed = registry.declaration("echo")
     assert completed is not None
-    assert completed.params is Params
+    assert completed.params is EchoParams
 
 
 def test_the_name_of_a_written_tool_is_taken() -> None:

@@ -29,7 +29,7 @@ from toolgate.runtime.hook_source import hooks_of
 from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, denied_path, weigh
-from toolgate.runtime.policy_source import check_policy, policy_of
+from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.resolved_tool import ResolvedTool
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Pipeline:
-    """Handles the calls of one context against one registry."""
+    """Handles the calls of one context against one registry. `CallableToolset` has checked the policy before."""
 
     def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
         self._context = context
@@ -54,7 +54,6 @@ class Pipeline:
         self._admission = Admission(registry, context, self._breaker)
         self._unfinished = runtime_state(context).unfinished
         self._workspace = context.workspace
-        check_policy(context)
         self._limits = OutputLimits(context)
         self._recording = None
         if context.recorder is not None:

@@ -198,7 +198,7 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
     if file is not None and file.values:
         from toolgate.config import configured
 
-        values = configured(file, READ, os.environ)
+        values = configured(file, READ, variable, os.environ)
     present = {name.upper() for name in os.environ}
     if (unknown := unknown_variables(present)) and (problems := misspelt(unknown, variables())):
         raise ConfigError(problems)
