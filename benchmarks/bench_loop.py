@@ -38,6 +38,7 @@ async def commits() -> Play:
     from toolgate import ToolCall, ToolResponse, ToolResult
     from toolgate.agent.recording import TurnRecorder
     from toolgate.protocol.record import CallRecord
+    from toolgate.sessions import Usage
 
     response = ToolResponse.success({"sum": 42}, "add returned a result.", stats={"time_ms": 0})
 
@@ -52,11 +53,10 @@ async def commits() -> Play:
             lease = await sessions.try_claim(session_id)
             turn = await sessions.start_turn(lease, "Add.")
             recorder = TurnRecorder(sessions, lease, turn.id)
-            more = {"lease": lease, "turn_id": turn.id}
             begin = time.perf_counter()
             for number in range(ROUNDS):
                 call = ToolCall(id=f"c{number}", name="add", arguments='{"a": 2, "b": 40}')
-                await sessions.append_message(session_id, "assistant", "", tool_calls=[call], **more)
+                await recorder.message("", [call], Usage(), hold=True)
                 for kind in ("decision", "started", "finished"):
                     await recorder.record(record(kind, call.id, session_id))
                 result = ToolResult(

@@ -1,20 +1,23 @@
 """What a turn leaves in the log: enough to show the session again, in as few commits as it takes."""
 
 import asyncio
+import contextlib
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agent.kit import OPEN, Stage, call
+from tests.kit import ProbeTool
 from toolgate import ToolMode
-from toolgate.agent import AgentDefinition, TurnFailed
-from toolgate.errors import RequestRepeated, SessionBusy
-from toolgate.models import ModelRequest
+from toolgate.agent import AgentDefinition, AgentEvent, ToolCallInfo, TurnFailed
+from toolgate.errors import RequestRepeated, SessionBusy, StoreError
+from toolgate.models import ModelRequest, ModelUsage
 from toolgate.protocol.approval import ApprovalRequest
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.record import CallRecord
-from toolgate.sessions import Database, Event, SessionManager
+from toolgate.sessions import Database, Event, Lease, SessionManager
 from toolgate.sessions.writer import Writer
 from toolgate.testing import AutoApprover
 from toolgate.tools.function import tool
@@ -65,18 +68,106 @@ class Commits:
         return self.made
 
 
-async def test_a_tool_round_is_three_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tool_round_is_two_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commits = Commits(tmp_path, monkeypatch)
     one = await commits.of([[call("probe")], "Done."])
     four = await commits.of([*([call("probe")] for _ in range(4)), "Done."])
-    assert four - one == 3 * 3
+    assert four - one == 3 * 2
 
 
-async def test_calls_side_by_side_are_three_commits_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_calls_side_by_side_are_two_commits_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commits = Commits(tmp_path, monkeypatch)
     one = await commits.of([[call("probe")], "Done."])
     five = await commits.of([[call("probe", {"n": n}, str(n)) for n in range(5)], "Done."])
     assert five == one
+
+
+async def test_nobody_is_told_of_a_call_before_it_is_durable(tmp_path: Path) -> None:
+    path = f"{tmp_path}/told.db"
+    db = Database(f"sqlite:///{path}")
+    await db.migrate()
+    stage = await Stage.set([["Look.", call("probe")], "Done."], probe, sessions=SessionManager(db, OPEN))
+    stored: list[tuple[str, str]] = []
+
+    def look(event: AgentEvent) -> None:
+        if isinstance(event, ToolCallInfo):
+            with contextlib.closing(sqlite3.connect(path)) as other:
+                stored.extend(other.execute("SELECT call_id, state FROM tool_calls"))
+
+    stream = stage.loop.handle_message(stage.id, "Hello")
+    stream.tap = look
+    async for _ in stream:
+        pass
+    assert stored == [("c1", "started")]
+    await stage.close()
+    await db.close()
+
+
+async def test_a_person_is_asked_about_a_call_that_is_in_the_log() -> None:
+    turns = [["I ask.", call("probe")], "Done."]
+    stage = await Stage.set(turns, ProbeTool(requires_permission=True), approver=AutoApprover(allow=True))
+    told = [type(event).__name__ for event in await stage.say()]
+    kinds = await stage.kinds()
+    assert kinds.index("call_proposed") < kinds.index("approval_request") < kinds.index("call_started")
+    assert told.index("ToolCallInfo") < told.index("ApprovalRequested")
+    await stage.close()
+
+
+async def test_a_message_is_stored_while_its_call_waits_for_something() -> None:
+    going = asyncio.Event()
+
+    class Waits(ProbeTool):
+        async def prepare(self, params: Any, context: Any) -> None:
+            await going.wait()
+
+    stage = await Stage.set([["Look.", call("probe")], "Done."], Waits())
+    stream = stage.loop.handle_message(stage.id, "Hello")
+    assert [type(await anext(stream)).__name__ for _ in range(2)] == ["TextChunk", "ToolCallInfo"]
+    log = await log_of(stage)
+    assert [event.kind for event in log][-2:] == ["message", "call_proposed"]
+    going.set()
+    assert type([event async for event in stream][-1]).__name__ == "TurnDone"
+    await stage.close()
+
+
+async def test_a_message_whose_start_could_not_be_stored_is_stored_with_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = await Stage.set([["Look.", call("probe"), ModelUsage(input_tokens=7, output_tokens=5)], "Done."], probe)
+    append, failed = stage.sessions.append, list[object]()
+
+    async def full_once(lease: Lease, entries: Any, **more: Any) -> None:
+        if not failed:
+            failed.append(entries)
+            raise StoreError("The disk is full.")
+        await append(lease, entries, **more)
+
+    monkeypatch.setattr(stage.sessions, "append", full_once)
+    await stage.say()
+    assert [message["role"] for message in await stage.transcript()] == ["user", "assistant", "tool", "assistant"]
+    assert "could not be recorded" in (await stage.transcript())[2]["content"]
+    (turn,) = await stage.sessions.turns(stage.id)
+    assert (turn.usage.input_tokens, turn.usage.output_tokens) == (7, 5)
+    await stage.close()
+
+
+async def test_a_message_with_a_call_that_cannot_be_stored_is_kept_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = await Stage.set([["Look.", call("probe")], "Done."], probe)
+    append = stage.sessions.append
+
+    async def full(*_: Any, **__: Any) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(stage.sessions, "append", full)
+    events = await stage.say()
+    assert [type(event).__name__ for event in events] == ["TextChunk", "TurnFailed"]
+    monkeypatch.setattr(stage.sessions, "append", append)
+    await stage.loop.aclose()
+    assert [(said["role"], said["content"]) for said in await stage.transcript()][:2] == [
+        ("user", "Hello"),
+        ("assistant", "Look."),
+    ]
+    await stage.close()
 
 
 async def test_a_call_in_the_log_is_what_was_asked_and_how_it_ended() -> None:

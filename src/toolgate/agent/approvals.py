@@ -207,6 +207,23 @@ class DurableApprover:
         self._tell(ApprovalResolved(request_id=request_id, allowed=answer.allowed, message=answer.message))
 
 
+class AskAfterStoring:
+    """The approver of one agent's calls: the model's message is durable before anybody is asked about its call."""
+
+    def __init__(self, approver: Approver, store_message: Callable[[], Awaitable[None]]) -> None:
+        self._approver = approver
+        self._store_message = store_message
+
+    async def decide(self, request: ApprovalRequest) -> Approval:
+        """Store the message, then ask. A failure is a denial, as with every approver."""
+        await self._store_message()
+        return await self._approver.decide(request)
+
+    def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
+        """Pass advice on."""
+        return isinstance(self._approver, Unattended) and self._approver.advise(request, rules)
+
+
 def _answer(row: ApprovalRow) -> Approval:
     """A stored answer; anything but a clear yes is a no."""
     return Approval(

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 
+from toolgate.agent.approvals import AskAfterStoring
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.events import AgentEvent
@@ -46,7 +47,7 @@ def assemble(
         turn_id=turn_id,
         recorder=recorder,
         todos=dependencies.sessions.todos(lease),
-        approver=approver,
+        approver=None if approver is None else AskAfterStoring(approver, recorder.store_message),
         agents=agents,
     )
     if own.loaded_tools is not None and own.skills is not None and own.skills.all():

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from toolgate.agent.handoff import SessionHandoff
-from toolgate.errors import ToolgateError
+from toolgate.errors import SessionBusy, StoreError, ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.content import ImageContent
 from toolgate.protocol.record import CallRecord
 from toolgate.protocol.unvalidated import trusted
-from toolgate.sessions import Lease, Message, SessionStore
+from toolgate.sessions import Lease, Message, SessionStore, Usage
 
 Entry = Message | CallRecord
 
 
 class TurnRecorder:
-    """Holds a decision until its call starts, and the end of a call until its tool message is stored.
+    """Holds a message until its first call starts, a decision until its call starts, and an end until its tool message.
 
-    Nothing is lost: the start of a call is durable before it runs, and its end is durable before it is emitted.
+    Nothing is lost: the message and the start of a call are durable before it runs or anybody is told of it, and its
+    end is durable before it is emitted.
     """
 
     def __init__(
@@ -32,10 +33,52 @@ class TurnRecorder:
         self._lease = lease
         self._turn_id = turn_id
         self._held: dict[str, list[CallRecord]] = {}
+        self._message: tuple[Message, Usage] | None = None
+        """The model's message, if it is not stored yet."""
+        self._joining: list[Entry] | None = None
+        """What is about to be stored with the message: more can be added."""
+        self._storing: asyncio.Task[None] | None = None
+        """The last write with a message; it is never interrupted, so whether the message is stored is always known."""
+        self._announcements: list[Callable[[], None]] = []
         self.failed: ToolgateError | None = None
         """The error of the first record that could not be stored."""
         self.unstored: list[Entry] = []
-        """The records and messages of ended calls that could not be stored."""
+        """What could not be stored: messages that were shown, and the records and messages of ended calls."""
+
+    async def message(self, text: str, calls: Sequence[ToolCall], usage: Usage, *, hold: bool = False) -> None:
+        """Store the model's message. With `hold` and calls, store it with the next record or by `store_message`."""
+        if hold and calls:
+            self._message = Message(role="assistant", content=text, tool_calls=tuple(calls)), usage
+            return
+        options: dict[str, Any] = {"lease": self._lease, "turn_id": self._turn_id, "usage": usage}
+        try:
+            await self._sessions.append_message(
+                self._lease.session_id, "assistant", text, tool_calls=calls or None, **options
+            )
+        except (StoreError, SessionBusy):
+            if text:  # it was shown; the calls were not announced
+                self.unstored.append(Message(role="assistant", content=text))
+            raise
+
+    def when_stored(self, announce: Callable[[], None]) -> None:
+        """Call a function as soon as no message is held: what a message says is not told before it is durable."""
+        if self._message is None:
+            announce()
+        else:
+            self._announcements.append(announce)
+
+    async def store_message(self) -> None:
+        """Store the message that is held, if there is one."""
+        if self._message is not None:
+            await self._write([])
+
+    def store_message_soon(self) -> None:
+        """Begin to store the message that is held, because its calls wait for something else than for their start.
+
+        If that fails, the next record tries again.
+        """
+        if self._message is not None and (self._storing is None or self._storing.done()):
+            self._begin_to_store([]).add_done_callback(_note_failure)
 
     async def record(self, record: CallRecord) -> None:
         """Keep one record; the start of a call is durable when this returns."""
@@ -63,12 +106,14 @@ class TurnRecorder:
         carried = None if self._handoff is None else self._handoff.of_shell()
         try:
             if self._handoff is None or carried is None:
-                await self._write(entries, images)
+                await self._write(entries, images=images)
             else:
-                await self._sessions.append(self._lease, entries, turn_id=self._turn_id, carried=carried, images=images)
+                await self._write(entries, images=images, carried=carried)
                 self._handoff.kept(carried)
         except ToolgateError:
-            self.unstored += entries
+            self.unstored += entries if self._message is None else [self._message[0], *entries]
+            self._message = None
+            self._announcements.clear()
             raise
 
     def _taken(self, call: ToolCall) -> list[CallRecord]:
@@ -81,8 +126,42 @@ class TurnRecorder:
                 return held[:place]
         return [*held, CallRecord(kind="finished", session_id=self._lease.session_id, **_named(call))]
 
-    async def _write(self, entries: list[Entry], images: Sequence[ImageContent] = ()) -> None:
-        await self._sessions.append(self._lease, entries, turn_id=self._turn_id, images=images)
+    async def _write(self, entries: Sequence[Entry], **more: Any) -> None:
+        """Store entries, after the message that is held or together with it."""
+        if self._joining is not None and not more:
+            self._joining += entries
+            assert self._storing is not None
+            await asyncio.shield(self._storing)
+            return
+        while self._storing is not None and not self._storing.done():
+            await asyncio.wait({self._storing})
+        if self._message is not None:
+            await asyncio.shield(self._begin_to_store(entries, **more))
+        elif entries:
+            await self._sessions.append(self._lease, entries, turn_id=self._turn_id, **more)
+
+    def _begin_to_store(self, entries: Sequence[Entry], **more: Any) -> asyncio.Task[None]:
+        """Store the message in a task that begins in the next turn of the event loop: other calls start until then."""
+        self._joining = list(entries)
+        self._storing = asyncio.get_running_loop().create_task(self._store_with_message(**more))
+        return self._storing
+
+    async def _store_with_message(self, **more: Any) -> None:
+        assert self._message is not None
+        assert self._joining is not None
+        message, usage = self._message
+        entries, self._joining = [message, *self._joining], None
+        await self._sessions.append(self._lease, entries, turn_id=self._turn_id, usage=usage, **more)
+        self._message = None
+        announcements, self._announcements = self._announcements, []
+        for announce in announcements:
+            announce()
+
+
+def _note_failure(task: asyncio.Task[None]) -> None:
+    """Let asyncio know that the failure is handled: the next write stores the message again."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _named(call: ToolCall) -> dict[str, Any]:

@@ -34,6 +34,10 @@ class ResumedTurn(RunningTurn):
             await self._begin()
         await self._go_on(self._dependencies.settings.max_rounds - standing.rounds)
 
+    def _may_hold(self) -> bool:
+        """Never: if this process ends, the next one runs the calls without asking the model again."""
+        return False
+
     async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
         """Store results. A call whose start could not be recorded is left to the next process."""
         if self._recorder.failed is not None:

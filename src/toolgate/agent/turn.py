@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,24 +13,24 @@ from toolgate.agent.calls import announced, ended, groups, shortened
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.dependencies import TurnCounters, TurnDependencies
 from toolgate.agent.events import Activity, AgentEvent, ModelRetry, TextChunk, ToolOutput
-from toolgate.agent.recording import TurnRecorder
+from toolgate.agent.recording import Entry, TurnRecorder
 from toolgate.agent.reply import Reply, ask
 from toolgate.agent.turn_context import Modes, TurnContext
 from toolgate.agent.turn_hooks import turn_ended, turn_started
-from toolgate.errors import ModelError, SessionBusy, StoreError, ToolgateError
+from toolgate.errors import ModelError, ToolgateError
 from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ApprovalMode, ToolMode
+from toolgate.runtime.hooks import hooks_of
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.toolset import CallableToolset
-from toolgate.sessions import Lease, Message, Usage
+from toolgate.sessions import Lease, SessionManager, Usage
 from toolgate.sessions.approvals import PLAN_TOOL
 from toolgate.tools.text import load_text
 
 if TYPE_CHECKING:
     from toolgate.agent.handoff import SessionHandoff
-    from toolgate.protocol.record import CallRecord
 
 _MAX_REFUSALS = 8
 """Requests of one turn that may be too long before the turn fails."""
@@ -79,8 +80,6 @@ class RunningTurn:
         self._context = TurnContext(
             dependencies, lease, turn_id, self._modes, self._loaded, compactor, self._tell, self.counters
         )
-        self.unstored: list[Message | CallRecord] = []
-        """What could not be stored: messages, and records of calls."""
         self.live = False
         """Whether what happens meanwhile is emitted, too: retries, and that a summary is written."""
         toolset.context.refresh_permissions = self._refresh
@@ -100,6 +99,11 @@ class RunningTurn:
     def session_id(self) -> str:
         """The session of the turn."""
         return self._lease.session_id
+
+    @property
+    def unstored(self) -> list[Entry]:
+        """What could not be stored: messages, and records of calls."""
+        return self._recorder.unstored
 
     def stop(self) -> None:
         """Stop the turn: the model is interrupted, open calls are cancelled, and every call gets a stored answer."""
@@ -290,12 +294,7 @@ class RunningTurn:
         text = _bounded(reply.text)
         calls = [shortened(call) for call in reply.calls]
         usage = Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
-        try:
-            await self._append("assistant", text, tool_calls=calls or None, usage=usage)
-        except (StoreError, SessionBusy):
-            if text:  # it was shown; the calls were not announced
-                self.unstored.append(Message(role="assistant", content=text))
-            raise
+        await self._recorder.message(text, calls, usage, hold=self._may_hold())
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if calls:
             message["tool_calls"] = [
@@ -304,10 +303,12 @@ class RunningTurn:
             ]
         self._context.history.append(message)
 
-    async def _append(self, role: str, content: str, **more: Any) -> None:
-        await self._dependencies.sessions.append_message(
-            self._lease.session_id, role, content, lease=self._lease, turn_id=self._turn_id, **more
-        )
+    def _may_hold(self) -> bool:
+        """Whether a message may be stored together with the start of its first call.
+
+        A hook of the user learns of the call before that. A store of other people may not know how to do it.
+        """
+        return isinstance(self._dependencies.sessions, SessionManager) and hooks_of(self._toolset.context) is None
 
     async def _run(self, calls: Sequence[ToolCall]) -> None:
         """Run the calls of one answer. If their ends cannot be stored, all open calls are cancelled."""
@@ -316,6 +317,9 @@ class RunningTurn:
             await self._run_groups(calls)
         except ToolgateError:
             await self._take_back()
+            raise
+        except asyncio.CancelledError:
+            await self._recorder.store_message()
             raise
 
     async def _take_back(self) -> None:
@@ -326,7 +330,6 @@ class RunningTurn:
             pending.cancel()
         answers = [(call, await pending) for call, pending in taken_back]
         await self._recorder.close([(call, result, _bounded(result.output)) for call, result in answers])
-        self.unstored += self._recorder.unstored
         self._pending, self._waiting = [], deque()
 
     async def _run_groups(self, calls: Sequence[ToolCall]) -> None:
@@ -337,11 +340,12 @@ class RunningTurn:
             if not all(self._toolset.is_read_only(call.name) for call in group):
                 await self._refresh()
             for call in group:
-                self._emit(announced(shortened(call)))
+                self._recorder.when_stored(functools.partial(self._announce, call))
                 self._pending.append(self._toolset.handle(call))
                 if self._stopping:
                     self._pending[-1].cancel()
             waiting = self._waiting = deque(zip(group, self._pending, strict=True))
+            asyncio.get_running_loop().call_soon(self._recorder.store_message_soon)
             while waiting:
                 try:
                     await waiting[0][1]
@@ -359,6 +363,9 @@ class RunningTurn:
         self._pending = []
         if killed is not None:
             raise killed
+
+    def _announce(self, call: ToolCall) -> None:
+        self._emit(announced(shortened(call)))
 
     async def _answered(self, answers: Sequence[tuple[ToolCall, ToolResult]]) -> None:
         """Store results together, then emit them in order."""

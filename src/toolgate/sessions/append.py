@@ -61,6 +61,7 @@ def append_all(
     turn_id: str | None,
     carried: str | None = None,
     images: Sequence[ImageContent] = (),
+    usage: Usage | None = None,
 ) -> None:
     """Add messages and records of calls, in this order, their pictures, and the state for resuming the session."""
     if not entries:
@@ -73,6 +74,8 @@ def append_all(
         else:
             transcript.write(writer, entry)
             calls.propose(writer, entry.tool_calls)
+    if usage is not None and turn_id is not None:
+        turns.count(transaction, turn_id, usage)
     pictures.keep(transaction, lease.session_id, images)
     handoff.carry(transaction, lease.session_id, carried)
 

@@ -22,7 +22,7 @@ from toolgate.workspace.threads import Stop, in_thread
 
 if TYPE_CHECKING:
     from toolgate.protocol.ports import WorkspaceProvider
-    from toolgate.sessions import Database, Lease
+    from toolgate.sessions import Database, Lease, Usage
     from toolgate.settings import Settings
     from toolgate.workspace import OpenedFile, Workspace
 
@@ -54,6 +54,7 @@ class WorkerSessions(SessionManager):
         turn_id: str | None = None,
         carried: str | None = None,
         images: Sequence[ImageContent] = (),
+        usage: Usage | None = None,
     ) -> None:
         """Add messages and records of calls, after the outputs that they refer to are stored."""
         ended = [entry for entry in entries if isinstance(entry, CallRecord) and entry.kind == "finished"]
@@ -62,7 +63,7 @@ class WorkerSessions(SessionManager):
             await self._workspaces.save(await top_session(self, lease.session_id))
         if found:
             await asyncio.gather(*(self._outputs.keep(lease.session_id, reference) for reference in found))
-        await super().append(lease, entries, turn_id=turn_id, carried=carried, images=images)
+        await super().append(lease, entries, turn_id=turn_id, carried=carried, images=images, usage=usage)
 
 
 class Outputs:

@@ -110,11 +110,12 @@ class SessionStore(SessionManagement, Protocol):
         turn_id: str | None = None,
         carried: str | None = None,
         images: Sequence[ImageContent] = (),
+        usage: Usage | None = None,
     ) -> None:
         """Add messages and records of calls in this order, all of them in one transaction: everything or nothing.
 
         `carried` is what the session takes along to another process from now on; None leaves that as it is. `images`
-        are the pictures that the messages name.
+        are the pictures that the messages name. `usage` is added to the turn.
         """
         ...
 

@@ -205,10 +205,11 @@ class TurnStore:
         turn_id: str | None = None,
         carried: str | None = None,
         images: Sequence[ImageContent] = (),
+        usage: Usage | None = None,
     ) -> None:
         """Add messages, their pictures, and records of calls, all of them in one transaction."""
         checked = [transcript.checked(entry) if isinstance(entry, Message) else entry for entry in entries]
-        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id, carried, images))
+        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id, carried, images, usage))
 
     async def picture(self, session_id: str, sha256: str) -> tuple[str, bytes] | None:
         """The media type and the bytes of a picture of a session."""
