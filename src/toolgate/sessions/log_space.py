@@ -13,6 +13,7 @@ import sqlite3
 from typing import Final
 
 from toolgate.sessions.connections import identity
+from toolgate.sessions.files import open_log
 
 STEP: Final = 1024 * 1024
 """Bytes that are added: about forty commits of an agent."""
@@ -42,7 +43,7 @@ class LogSpace:
 
         Raises `OSError` if there is no space, and SQLite's errors if another process writes.
         """
-        with open(f"{self._path}-wal", "r+b", buffering=0) as log:
+        with open_log(self._path) as log:
             connection.execute("BEGIN IMMEDIATE")  # only who has this lock writes to the log
             try:
                 if identity(self._path) == file:  # else the file that was opened may be another database's log
