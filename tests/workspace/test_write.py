@@ -1,5 +1,6 @@
 """Changing files."""
 
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -229,6 +230,30 @@ def test_content_and_record_are_on_disk_before_the_file_gets_its_name(
 
     assert sorted(steps[:2]) == ["content", "record"]
     assert steps[2:] == ["name", "directory"]
+
+
+def test_the_disk_begins_to_write_a_small_content_before_the_journal_is_locked(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(workspace, "first", b"makes the journal")
+    planned = change(workspace, "f", b"new")
+    steps: list[str] = []
+    fadvise, flock = os.posix_fadvise, fcntl.flock
+
+    def begin(*arguments: Any) -> None:
+        fadvise(*arguments)
+        steps.append("begin")
+
+    def lock(fd: int, operation: int) -> None:
+        flock(fd, operation)
+        if os.readlink(f"/proc/self/fd/{fd}").endswith("/journal/lock"):
+            steps.append("lock")
+
+    monkeypatch.setattr(os, "posix_fadvise", begin)
+    monkeypatch.setattr(fcntl, "flock", lock)
+    commit(Stop(), workspace, planned, Origin(call_id="second"))
+
+    assert steps == ["begin", "lock"]
 
 
 def test_a_path_that_leads_elsewhere_after_the_plan_is_a_conflict(workspace: Workspace) -> None:

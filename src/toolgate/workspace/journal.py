@@ -7,7 +7,6 @@ record is durable before the file changes; after a crash the files themselves sh
 
 import json
 import os
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,7 +21,7 @@ from toolgate.workspace.journal_entries import JournalEntry, Key, Origin, Snapsh
 from toolgate.workspace.oserrors import from_os_error
 from toolgate.workspace.pieces import write_all
 from toolgate.workspace.root import Workspace
-from toolgate.workspace.threads import Stop, start_thread
+from toolgate.workspace.threads import Stop
 
 if TYPE_CHECKING:
     from toolgate.workspace.undo import Last, Undone
@@ -206,7 +205,9 @@ class OpenJournal:
                 line = b"\n" + line  # a writer was killed in the middle of its line
             try:
                 write_all(fd, line)
-                _flush(fd, contents)  # some file systems report a full disk only here
+                os.fdatasync(fd)  # some file systems report a full disk only here
+                for content in contents:  # their writing was requested before, so most of the wait is over
+                    os.fsync(content)
             except BaseException:
                 os.ftruncate(fd, size)
                 raise
@@ -241,29 +242,6 @@ class OpenJournal:
         finally:
             os.close(fd)
         os.rename(f"{_FILE}.new", _FILE, src_dir_fd=self._directory, dst_dir_fd=self._directory)
-
-
-def _flush(record: int, contents: Sequence[int]) -> None:
-    """Have the disk confirm a record and the new contents, at the same time: file systems do both in one step."""
-    failures: list[BaseException] = []
-
-    def flush_contents() -> None:
-        try:
-            for content in contents:
-                os.fsync(content)
-        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-            failures.append(error)
-
-    beside = threading.Thread(target=flush_contents, name="toolgate-flush", daemon=True)
-    if contents:
-        start_thread(beside)
-    try:
-        os.fdatasync(record)
-    finally:
-        if contents:
-            beside.join()
-    if failures:
-        raise failures[0]
 
 
 def _entry(origin: Origin, write: Write) -> JournalEntry:

@@ -78,6 +78,8 @@ def commit(stop: Stop, workspace: Workspace, change: Change, origin: Origin) -> 
             staged = StagedChange(workspace, change, directory, made, held, stop)
             if staged.size > _SYNCED_WITH_RECORD:
                 staged.sync(stop)
+            else:
+                staged.start_sync()
             return _publish(workspace, staged, origin, stop)
     except BaseException as error:
         remove_empty(workspace, made)
