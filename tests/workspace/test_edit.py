@@ -1,5 +1,6 @@
 """Exact replacements."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from toolgate.errors import ToolError
 from toolgate.workspace import Stop, Workspace
 from toolgate.workspace import edit as module
-from toolgate.workspace.edit import Edit, PlannedEdit, plan_edit
+from toolgate.workspace.edit import Edit, PlannedEdit, plan_at_once, plan_edit
 from toolgate.workspace.journal_entries import Origin
 from toolgate.workspace.seen_files import SeenFiles
 from toolgate.workspace.write import commit
@@ -198,3 +199,63 @@ def test_an_edit_is_what_replacing_the_text_gives(
             patch.setattr(module, "_IN_MEMORY", 0)
         outcome = edited(workspace, content, Edit(old=old, new=new, replace_all=True))
     assert outcome == mark + text.replace(old, new).encode(encoding)
+
+
+ONE = Edit(old="two", new="2")
+
+
+def at_once(workspace: Workspace, content: bytes, *edits: Edit) -> PlannedEdit | None:
+    (workspace.root / "f").write_bytes(content)
+    return plan_at_once(workspace, "f", edits, SeenFiles())
+
+
+@pytest.mark.parametrize("lines", [1, 20_000, 60_000])
+def test_a_little_edit_is_planned_at_once_as_it_is_in_a_thread(workspace: Workspace, lines: int) -> None:
+    content = b"0123456\n" * lines + b"one\ntwo\n" + b"0123456\n" * lines
+    planned = at_once(workspace, content, ONE)
+
+    assert planned == plan_edit(Stop(), workspace, "f", [ONE], SeenFiles())
+    assert planned is not None
+    commit(Stop(), workspace, planned.change, Origin())
+    assert (workspace.root / "f").read_bytes() == content.replace(b"two", b"2")
+
+
+@pytest.mark.parametrize(
+    ("content", "edits"),
+    [
+        pytest.param(b"one two", [ONE, Edit(old="one", new="1")], id="several edits"),
+        pytest.param(b"one", [ONE], id="no match: what is near has to be found"),
+        pytest.param(b"two two", [Edit(old="two", new="2", replace_all=True)], id="several matches"),
+        pytest.param(b"two" + b" " * (1 << 20), [ONE], id="a large file"),
+        pytest.param(b"two", [Edit(old="two", new="2" * 5000)], id="a long text"),
+        pytest.param(b"two", [Edit(old="two", new="2\n" * 60)], id="many lines"),
+        pytest.param("two é".encode("utf-16"), [ONE], id="another encoding than UTF-8"),
+        pytest.param(b"two" + b" " * 70_000, [Edit(old="two", new="zwölf")], id="a file that has to be decoded"),
+    ],
+)
+def test_what_takes_longer_is_left_to_a_thread(workspace: Workspace, content: bytes, edits: list[Edit]) -> None:
+    assert at_once(workspace, content, *edits) is None
+
+
+def test_a_file_that_is_not_in_memory_is_left_to_a_thread(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on_disk(*_: object) -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "preadv", on_disk)
+
+    assert at_once(workspace, b"one two", ONE) is None
+
+
+def test_a_file_that_has_to_be_hashed_is_left_to_a_thread(workspace: Workspace) -> None:
+    (workspace.root / "f").write_bytes(b"one two")
+    known = SeenFiles()
+    known.import_state({"f": "the hash that another process has seen"})
+
+    assert plan_at_once(workspace, "f", [ONE], known) is None
+
+
+def test_a_binary_file_is_refused_at_once(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match="binary"):
+        at_once(workspace, b"two\0", ONE)

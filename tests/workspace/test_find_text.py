@@ -12,6 +12,7 @@ from toolgate.workspace import find_text as module
 from toolgate.workspace.encoding import UTF_8, Encoding, detect
 from toolgate.workspace.find_text import FileContent, Found, LoadedContent
 from toolgate.workspace.pieces import write_all
+from toolgate.workspace.root import OpenedFile
 
 
 def search(content: bytes, text: str, encoding: Encoding = UTF_8, limit: int = 1000, *, check: bool = False) -> Found:
@@ -19,7 +20,7 @@ def search(content: bytes, text: str, encoding: Encoding = UTF_8, limit: int = 1
     fd = os.memfd_create("test")
     try:
         write_all(fd, content)
-        found = FileContent(fd, len(content)).find(Stop(), text, encoding, limit, check=check)
+        found = FileContent(OpenedFile(fd, "test", os.fstat(fd))).find(Stop(), text, encoding, limit, check=check)
     finally:
         os.close(fd)
     in_memory = LoadedContent(content).find(Stop(), text, encoding, limit, check=check)

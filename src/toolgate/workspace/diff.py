@@ -134,6 +134,9 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
         a, b, c, d = _trim(old, new, *pending.pop())
         if a == b and c == d:
             continue
+        if (b - a, d - c) == (1, 1):
+            found.append((a, b, c, d))
+            continue
         anchors = [] if a == b or c == d else _anchors(old[a:b], new[c:d])
         if anchors:
             edges = [(a - 1, c - 1), *((a + i, c + j) for i, j in anchors), (b, d)]

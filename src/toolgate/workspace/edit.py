@@ -39,6 +39,14 @@ MAX_FOR_SEVERAL = 32 << 20
 """Largest file in which one call makes several edits, in bytes."""
 _IN_MEMORY = 1 << 18
 """Largest file that is rewritten from memory, in bytes. In larger ones, the kernel copies the unchanged parts."""
+_AT_ONCE = 1 << 20
+"""Largest file that is searched on the event loop, in bytes: starting a thread takes about as long."""
+_LITTLE = 1 << 12
+"""Most characters, of the old and the new text together, that are replaced on the event loop."""
+_LITTLE_LINES = 50
+"""Most lines of both that are compared there."""
+_LITTLE_DECODED = 1 << 16
+"""Largest file that is decoded there, in bytes."""
 _MAX_MATCHES = 100_000
 _MAX_LISTED = 50
 _COMPARED = 8 << 20
@@ -77,23 +85,44 @@ class PlannedEdit:
         return "1 replacement" if self.replacements == 1 else f"{self.replacements} replacements"
 
 
+def plan_at_once(workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> PlannedEdit | None:
+    """Plan an edit without waiting for the disk; None if that is more than a little work, or there is not one match."""
+    texts = [text for edit in edits for text in (edit.old, edit.new)]
+    if len(edits) > 1 or sum(map(len, texts)) > _LITTLE or sum(text.count("\n") for text in texts) > _LITTLE_LINES:
+        return None
+    try:
+        return _plan(Stop(), workspace, path, edits, known, at_once=True)
+    except BlockingIOError:
+        return None
+
+
 def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> PlannedEdit:
     """Plan all edits. Raises `ToolError` if one cannot be made; then none is."""
+    return _plan(stop, workspace, path, edits, known, at_once=False)
+
+
+def _plan(
+    stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles, *, at_once: bool
+) -> PlannedEdit:
     for number, edit in enumerate(edits, 1):
         _check(edit, number, len(edits))
     target = target_of(workspace, path)
     if target.missing:
         error = from_os_error(FileNotFoundError(2, ""), path)
         raise ToolError(error.code, error.message, "Check the path with 'ls', or create the file with 'write_file'.")
-    with workspace.open_file(target.path) as opened:
-        if known.changed(target.parts, opened):
+    with workspace.open_file(target.path, wait=not at_once) as opened:
+        if known.changed(target.parts, opened, wait=not at_once):
             raise conflict(path)
         size = opened.stat.st_size
-        content = _content(opened, len(edits))
+        content = _content(opened, len(edits), at_once=at_once)
         sample = content.read(SAMPLE, 0)
         encoding = detect(sample, path, whole=len(sample) == size)
         if encoding is UTF_8 and not all((edit.old + edit.new).isascii() for edit in edits):
+            if at_once and size > _LITTLE_DECODED:
+                raise BlockingIOError
             encoding = _looked_through(content, size, path)
+        if at_once and encoding is not UTF_8:
+            raise BlockingIOError  # most texts are UTF-8, and searching others takes longer
         diff = Diff(target.path, MAX_DIFF)
         if len(edits) == 1:
             index = workspace.line_indexes.of(opened.stat, encoding, size)
@@ -106,11 +135,13 @@ def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit]
         return PlannedEdit(change=change, replacements=count, diff=diff, reversible=can_keep(size))
 
 
-def _content(opened: OpenedFile, edits: int) -> Content:
+def _content(opened: OpenedFile, edits: int, *, at_once: bool) -> Content:
     size = opened.stat.st_size
+    if at_once and size > _AT_ONCE:
+        raise BlockingIOError
     if size <= (_IN_MEMORY if edits == 1 else MAX_FOR_SEVERAL):
-        return LoadedContent(opened.read(size, 0))
-    return FileContent(opened.fd, size)
+        return LoadedContent(opened.read_cached(size, 0) if at_once else opened.read(size, 0), at_once=at_once)
+    return FileContent(opened, at_once=at_once)
 
 
 def _check(edit: Edit, number: int, total: int) -> None:
@@ -179,12 +210,14 @@ def _several(
 
 
 def _find(stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex, label: str) -> list[Replacement]:
-    limit = 1 if edit.first_only and not index.encoding.multibyte else _MAX_MATCHES
+    limit = 1 if edit.first_only and not index.encoding.multibyte else 2 if content.at_once else _MAX_MATCHES
     check = not edit.new.isascii()  # only then does the encoding of the rest matter
     try:
         found = content.find(stop, edit.old, index.encoding, limit, check=check)
     except UnicodeEncodeError:  # the file's encoding does not have all characters of it
         raise _missed(content.read, path, edit, index, label) from None
+    if content.at_once and len(found.spans) != 1:
+        raise BlockingIOError  # to say what is near, or to show several places, takes longer
     if found.has_nul:
         raise binary(path)
     if found.damaged is not None:

@@ -8,9 +8,11 @@ from itertools import islice
 from typing import AnyStr
 
 from toolgate.workspace.encoding import Encoding
+from toolgate.workspace.root import OpenedFile
 from toolgate.workspace.threads import Stop
 
 _BUFFER = 1 << 18
+_ReadInto = Callable[[memoryview, int], int]
 _Find = Callable[[bytes | bytearray, int, int], Iterator[tuple[int, int]]]
 
 
@@ -29,12 +31,21 @@ class Found:
 class FileContent:
     """The content of an open file. Only what is asked for is read."""
 
-    fd: int
-    size: int
+    opened: OpenedFile
+    at_once: bool = False
+    """Whether only little work may be done now; reading raises `BlockingIOError` where it would wait for the disk."""
+
+    @property
+    def size(self) -> int:
+        """Its length in bytes."""
+        return self.opened.stat.st_size
 
     def read(self, length: int, offset: int) -> bytes:
         """Read bytes at an offset."""
-        return os.pread(self.fd, length, offset)
+        return self.opened.read_cached(length, offset) if self.at_once else self.opened.read(length, offset)
+
+    def _read_into(self, buffer: memoryview, offset: int) -> int:
+        return os.preadv(self.opened.fd, [buffer], offset, os.RWF_NOWAIT if self.at_once else 0)
 
     def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> Found:
         """Find all positions of `text`, at most `limit`. A line end in it matches any line end of the file.
@@ -43,7 +54,7 @@ class FileContent:
         """
         find, longest = _finder(text, encoding)
         scan = _Scan(encoding, check)
-        scan.run(stop, self.fd, self.size, find, longest, limit)
+        scan.run(stop, self._read_into, self.size, find, longest, limit)
         return scan.found
 
 
@@ -52,6 +63,8 @@ class LoadedContent:
     """A content in memory. `read` and `find` answer as those of `FileContent` do."""
 
     data: bytes
+    at_once: bool = False
+    """Whether only little work may be done now."""
 
     def read(self, length: int, offset: int) -> bytes:
         """Read bytes at an offset."""
@@ -151,14 +164,14 @@ class _Scan:
         self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding.codec)() if check else None
 
-    def run(self, stop: Stop, fd: int, size: int, find: _Find, longest: int, limit: int) -> None:
+    def run(self, stop: Stop, read: _ReadInto, size: int, find: _Find, longest: int, limit: int) -> None:
         found = self.found
         base, filled = len(self._encoding.bom), 0  # the buffer holds the file's bytes from `base`
         buffer = bytearray(min(max(size - base, 0) + 1, _BUFFER) + 2 * longest)
         view = memoryview(buffer)
         while True:
             stop.check()
-            count = os.preadv(fd, [view[filled:]], base + filled)
+            count = read(view[filled:], base + filled)
             self._inspect(buffer, filled, filled + count)
             filled += count
             done = 0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Read = Callable[[int, int], bytes]
 """Reads bytes at an offset of one file, like `os.pread`."""
 
-BLOCK = 1 << 17
+BLOCK = 1 << 16
 """Bytes between two entries of the index."""
 _DENSE = 32
 """Average line length, in bytes, below which counting line ends is faster than removing them."""

@@ -56,10 +56,11 @@ class SeenFiles:
         for path, digest in found.items():
             self._seen[tuple(path.split("/"))] = _Seen(identity="", stamp="", digest=digest, settled=False)
 
-    def changed(self, parts: tuple[str, ...], opened: OpenedFile | None) -> bool:
+    def changed(self, parts: tuple[str, ...], opened: OpenedFile | None, *, wait: bool = True) -> bool:
         """Whether the file is no longer what the session saw.
 
-        A file that was never seen has not changed. If it no longer exists, nothing can be destroyed.
+        A file that was never seen has not changed. If it no longer exists, nothing can be destroyed. With `wait=False`
+        it raises `BlockingIOError` if the file has to be hashed.
         """
         seen = self._seen.get(parts)
         if seen is None or opened is None:
@@ -68,4 +69,6 @@ class SeenFiles:
             return stamp(opened.stat) != seen.stamp
         if seen.settled and identity(opened.stat) == seen.identity:
             return False
+        if not wait:
+            raise BlockingIOError
         return digest_file(opened.fd, opened.stat) != seen.digest

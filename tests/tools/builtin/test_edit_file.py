@@ -1,5 +1,6 @@
 """`edit_file`."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,20 @@ async def test_the_person_sees_the_diff(tools: Toolbox) -> None:
     (request,) = tools.approver.requests
 
     assert (request.summary, request.detail) == ("Edit 'a.txt' (1 replacement)", response.data["diff"])
+
+
+async def test_a_little_edit_starts_one_thread(tools: Toolbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    start = threading.Thread.start
+
+    def counted(thread: threading.Thread) -> None:
+        started.append(thread.name)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", counted)
+    await tools("edit_file", path="a.txt", old_string="two", new_string="2")
+
+    assert (content(tools), started) == ("one\n2\nthree\n", ["toolgate-worker"])
 
 
 async def test_nobody_is_asked_about_what_cannot_work(tools: Toolbox) -> None:

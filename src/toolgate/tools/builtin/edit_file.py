@@ -70,11 +70,13 @@ class FileEditTool(Tool[FileEditParams]):
     async def prepare(self, params: FileEditParams, context: ToolContext) -> Plan:
         """Find what is to be replaced, and show it as a diff."""
         seen = context.state.seen_files
-        from toolgate.workspace.edit import plan_edit
+        from toolgate.workspace.edit import plan_at_once, plan_edit
 
         edits, guard, workspace = _edits(params), context.guard, context.require_workspace()
         guard.require_known(params.path, seen.has)
-        planned = await in_thread(plan_edit, workspace, params.path, edits, seen)
+        planned = plan_at_once(workspace, params.path, edits, seen)
+        if planned is None:
+            planned = await in_thread(plan_edit, workspace, params.path, edits, seen)
         change = planned.change
         return Plan(
             summary=f"Edit {quote(params.path)} ({planned.replacements_text})",
