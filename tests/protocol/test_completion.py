@@ -6,7 +6,7 @@ import math
 import pytest
 
 from toolgate import ErrorCode, ToolResponse
-from toolgate.protocol.completion import UnusableResponseError, complete
+from toolgate.protocol.completion import UnusableResponseError, complete, refused
 
 
 def completed(response: ToolResponse, arguments: object = None, *, shown: bool = True) -> tuple[ToolResponse, str]:
@@ -18,6 +18,14 @@ def test_every_field_is_filled_in() -> None:
     assert response.stats == {"time_ms": 1.5}
     assert response.context == {"cwd": ".", "params_input": {"b": 2}}
     assert json.loads(data) == {"a": 1}
+
+
+def test_a_refusal_is_complete_from_the_start() -> None:
+    arguments = '{"a": '
+    once = refused(ErrorCode.INVALID_PARAM, "no", arguments=arguments, milliseconds=1.5)
+    usual, _ = completed(ToolResponse.failure(ErrorCode.INVALID_PARAM, "no"), arguments)
+    assert once == usual
+    assert once.to_json() == usual.to_json()
 
 
 def test_what_the_tool_says_about_its_directory_stays() -> None:

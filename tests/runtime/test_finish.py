@@ -133,6 +133,42 @@ async def test_e14_no_host_path_in_success_or_failure(project: CallableToolset, 
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("unknown", "{}"),
+        ("unknown", '{"path": '),
+        ("unknown \ud83d", "{}"),
+        ("unknown", "\ud83d"),
+        ("unknown", "é"),
+        ("u" * 300, "{}"),
+        ("probe", "{"),
+        ("probe", '{"path": "é"'),
+        ("probe", '{"pth": 1}'),
+        ("probe", "x" * 100_000),
+        ("rendering", "{"),
+        ("denied", "{}"),
+    ],
+)
+async def test_a_refusal_is_the_same_with_and_without_a_recorder(name: str, arguments: str) -> None:
+    class Rendering(ProbeTool):
+        def render(self, response: ToolResponse) -> str:
+            return f"rendered {response.text}"
+
+    tools = [
+        ProbeTool(Params=PathParams),
+        Rendering(name="rendering", Params=PathParams),
+        ProbeTool(name="denied", allowed_modes=frozenset({ToolMode.chat_safe})),
+    ]
+    short, long = [
+        await toolset_of(*tools, recorder=recorder).handle(call(name, arguments))
+        for recorder in (None, MemoryRecorder())
+    ]
+    assert short.to_dict() == long.to_dict()
+    assert short.response.model_copy(update={"stats": {}}) == long.response.model_copy(update={"stats": {}})
+    assert list(short.response.stats) == list(long.response.stats) == ["time_ms"]
+
+
 def limits(**model: object) -> tuple[OutputLimits, ToolContext]:
     context = ToolContext(settings=Settings.model_validate({"model": model}))
     return OutputLimits(context), context

@@ -26,6 +26,14 @@ def test_a_refusal_is_the_verdict_even_if_the_policy_allowed_the_call() -> None:
     assert call.verdict() == Decision(decision="deny", gate="mode", reason="not in this mode")
 
 
+def test_a_refusal_in_words_is_complete_and_is_the_verdict() -> None:
+    call = invocation('{"a": ')
+    response = call.refuse_in_words("arguments", ErrorCode.INVALID_PARAM, "no JSON")
+    assert response.context == {"cwd": ".", "params_input": '{"a": '}
+    assert list(response.stats) == ["time_ms"]
+    assert call.verdict() == Decision(decision="deny", gate="arguments", reason="no JSON")
+
+
 @pytest.mark.parametrize(
     ("code", "executed", "broken"),
     [

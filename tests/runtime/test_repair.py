@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import toolgate
 from tests.kit import Foreign, ProbeTool, code_of, run
-from toolgate.runtime.repair import describe, example_of, likely_key, problems_of, repair_message, unknown_keys
+from toolgate.runtime.repair import describe, example_of, likely_key, listed, problems_of, repair_message, unknown_keys
 from toolgate.testing import AutoApprover
 from toolgate.tools.schema import parameters_schema
 
@@ -131,7 +131,7 @@ def test_the_example_of_nested_and_bounded_parameters_fits_too() -> None:
 
 
 def test_the_message_says_all_and_ends_with_the_correction() -> None:
-    assert repair_message("probe", {"a": "x", "b": "y"}, "{}") == (
+    assert repair_message("probe", listed({"a": "x", "b": "y"}), "{}") == (
         "Invalid parameters for probe: a: x; b: y. CORRECTION: call probe with {}"
     )
 

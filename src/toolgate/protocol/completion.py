@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolgate.protocol.envelope import ErrorInfo, ToolResponse, is_sound
+from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.envelope import ErrorInfo, Status, ToolResponse, is_sound
 from toolgate.protocol.jsontext import encode, is_unicode, scrub
 from toolgate.protocol.unvalidated import maker, trusted
 
-_new_response = maker(ToolResponse)
+_new_error, _new_response = maker(ErrorInfo), maker(ToolResponse)
 _UNTOUCHED = frozenset({"status", "error", "content"})
 NEVER_VALIDATED = "returned an envelope that was never validated and contradicts itself"
 
 
 class UnusableResponseError(Exception):
     """The envelope cannot be sent; the text says what the tool did wrong, after the tool's name."""
+
+
+def refused(code: ErrorCode, message: str, *, arguments: Any, milliseconds: float) -> ToolResponse:
+    """The complete envelope of a call that was refused before it ran, with nothing to say but the message."""
+    return _new_response(
+        {
+            "status": Status.error,
+            "data": {},
+            "text": message,
+            "error": _new_error({"code": code, "message": message}),
+            "stats": {"time_ms": milliseconds},
+            "context": {"cwd": ".", "params_input": arguments},
+            "content": (),
+        }
+    )
 
 
 def complete(

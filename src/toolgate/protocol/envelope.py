@@ -145,7 +145,7 @@ class ToolResponse(BaseModel):
         }
         error = fields["error"]
         if error is not None:
-            document["error"] = {"code": error.code.value, "message": error.message}
+            document["error"] = {"code": error.code._value_, "message": error.message}
         return document
 
     def to_json(self) -> str:

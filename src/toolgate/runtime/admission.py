@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,7 +16,7 @@ from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.failures import failure_of
 from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.runtime.repair import example_of, likely_key, problems_of, repair_message, unknown_keys
+from toolgate.runtime.repair import example_of, likely_key, listed, problems_of, repair_message, unknown_keys
 from toolgate.runtime.resolved_tool import ResolvedTool
 from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import declaration_of
@@ -56,8 +57,10 @@ class Admission:
                 invocation.params = resolved.read(given if invocation.arguments else "{}")
                 return None
             return _doubtful(invocation, resolved, given)
-        except (ArgumentsError, ValidationError) as error:
-            return _unreadable(invocation, invocation.found, error)
+        except ArgumentsError as error:
+            return _unreadable(invocation, invocation.found, str(error))
+        except ValidationError as error:
+            return _invalid(invocation, invocation.found, problems_of(error, invocation.found.parameters))
         except Exception as error:  # noqa: BLE001 - a parameter model may raise anything; it is a part of the tool
             return invocation.refuse("arguments", failure_of(error, invocation.name))
 
@@ -74,7 +77,7 @@ class Admission:
         """Resolve the tool and check its gates. That it passed is remembered until the registry or the mode changes."""
         resolved = invocation.resolved = self.resolve(invocation.name)
         if resolved is None:
-            return invocation.refuse("resolve", denials.unknown_tool(invocation.name, self.available()))
+            return self._unknown(invocation)
         resolved.passed_at = -1
         refusal = self.gates(invocation, resolved)
         if refusal is None and self._is_cacheable and not resolved.rests:
@@ -113,7 +116,7 @@ class Admission:
             return None
         name = resolved.name
         if self._registry.get(name) is not resolved.tool:
-            return invocation.refuse("resolve", denials.unknown_tool(name, self.available()))
+            return self._unknown(invocation)
         return self.gates(invocation, resolved)
 
     def resolve(self, name: str) -> ResolvedTool | None:
@@ -129,6 +132,11 @@ class Admission:
         ):
             resolved = self._entries[name] = ResolvedTool(tool, declaration or declaration_of(tool))
         return resolved
+
+    def _unknown(self, invocation: Invocation) -> ToolResponse:
+        invocation.extras = {"failureCategory": "command_not_found"}
+        message = denials.unknown_tool(invocation.name, self.available())
+        return invocation.refuse_in_words("resolve", ErrorCode.TOOL_NOT_FOUND, message)
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""
@@ -177,23 +185,29 @@ def _doubtful(invocation: Invocation, resolved: ResolvedTool, given: str | dict[
     return None
 
 
-def _unreadable(
-    invocation: Invocation, resolved: ResolvedTool, error: ArgumentsError | ValidationError
-) -> ToolResponse:
-    if isinstance(error, ValidationError):
-        return _invalid(invocation, resolved, problems_of(error, resolved.parameters))
-    return _invalid(invocation, resolved, {"arguments": str(error)}, parseError=str(error))
+def _unreadable(invocation: Invocation, resolved: ResolvedTool, why: str) -> ToolResponse:
+    name = invocation.name
+    invocation.extras = {"failureCategory": "invalid_usage", "toolName": name, "parseError": why}
+    message = repair_message(name, f"arguments: {why}", _example(invocation, resolved, ("arguments",)))
+    return invocation.refuse_in_words("arguments", ErrorCode.INVALID_PARAM, message)
 
 
-def _invalid(invocation: Invocation, resolved: ResolvedTool, problems: dict[str, str], **extras: str) -> ToolResponse:
-    name, schema = invocation.name, resolved.parameters
-    if resolved.example is None:
-        resolved.example = example_of(schema)
-    unknown = [key for key in problems if key in invocation.arguments and key not in schema.get("properties", ())]
+def _invalid(invocation: Invocation, resolved: ResolvedTool, problems: dict[str, str]) -> ToolResponse:
+    name = invocation.name
+    invocation.extras = {"failureCategory": "invalid_usage", "toolName": name}
+    message = repair_message(name, listed(problems), _example(invocation, resolved, problems))
+    return invocation.refuse_in_words("arguments", ErrorCode.INVALID_PARAM, message)
+
+
+def _example(invocation: Invocation, resolved: ResolvedTool, keys: Iterable[str]) -> str:
+    """Arguments that fit. The known keys that unknown ones seem to stand for are among them."""
+    given = [key for key in keys if key in invocation.arguments]
+    if not given:
+        return resolved.example
+    schema = resolved.parameters
+    unknown = [key for key in given if key not in schema.get("properties", ())]
     meant = dict.fromkeys(found for key in unknown[:10] if (found := likely_key(key, schema)) is not None)
-    invocation.extras = {"failureCategory": "invalid_usage", "toolName": name, **extras}
-    message = repair_message(name, problems, example_of(schema, list(meant)) if meant else resolved.example)
-    return invocation.refuse("arguments", ToolResponse.failure(ErrorCode.INVALID_PARAM, message))
+    return example_of(schema, list(meant)) if meant else resolved.example
 
 
 def _problems(invocation: Invocation, resolved: ResolvedTool, given: str | dict[str, Any]) -> dict[str, str]:

@@ -14,6 +14,7 @@ MAX_DEPTH = 100
 SURELY_SMALL = MAX_BYTES // 4
 """Characters that are within the limit, whatever they are."""
 
+_BLANK = " \t\r\n"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -25,20 +26,21 @@ def parse_arguments(text: str) -> dict[str, Any]:
     """The object in `text`; empty or blank text means `{}`."""
     if len(text) > SURELY_SMALL and (len(text) > MAX_BYTES or (not text.isascii() and len(_utf8(text)) > MAX_BYTES)):
         raise ArgumentsError(f"arguments are larger than {MAX_BYTES} bytes")
-    if not text.strip(" \t\r\n"):
+    begin = len(text) - len(text.lstrip(_BLANK))
+    if begin == len(text):
         return {}
     if not text.isascii():
         _utf8(text)
-    return _object(text)
-
-
-def _object(text: str) -> dict[str, Any]:
     try:
-        value = _DECODER.decode(text)
+        value, end = _DECODER.raw_decode(text, begin)
+        if rest := text[end:].lstrip(_BLANK):
+            raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
+    except json.JSONDecodeError as error:
+        raise ArgumentsError(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
         raise ArgumentsError(f"nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:
-        raise ArgumentsError(_explain(error)) from None
+        raise ArgumentsError(str(error)[:200]) from None
     if type(value) is not dict:
         raise ArgumentsError("expected a JSON object")
     if text.count("[") + text.count("{") > MAX_DEPTH:
@@ -46,12 +48,6 @@ def _object(text: str) -> dict[str, Any]:
     if "\\u" in text and _SURROGATE_ESCAPE.search(text):
         _utf8(json.dumps(value, ensure_ascii=False))
     return value
-
-
-def _explain(error: ValueError) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at line {error.lineno} column {error.colno}"
-    return str(error)[:200]
 
 
 def _utf8(text: str) -> bytes:

@@ -20,16 +20,14 @@ def shown_name(name: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def unknown_tool(name: str, available: Sequence[str]) -> ToolResponse:
+def unknown_tool(name: str, available: Sequence[str]) -> str:
     """There is no such tool for this caller; only names that it may use are listed."""
     shown = shown_name(name)
-    hints = []
+    hint = f"available tools: {', '.join(available)}"
     if not available or "Bash" in available:
-        hints.append(f'to run a command use Bash(command="{shown} <args>")')
-    if available:
-        hints.append(f"available tools: {', '.join(available)}")
-    message = f"Unknown tool '{shown}'. CORRECTION: {'; '.join(hints)}."
-    return ToolResponse.failure(ErrorCode.TOOL_NOT_FOUND, message)
+        command = f'to run a command use Bash(command="{shown} <args>")'
+        hint = f"{command}; {hint}" if available else command
+    return f"Unknown tool '{shown}'. CORRECTION: {hint}."
 
 
 def denied(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from toolgate.log import logger
@@ -39,7 +38,7 @@ def plain_result(invocation: Invocation, said: str, value: Any, limit: int) -> T
             "data": {"result": value},
             "text": said,
             "error": None,
-            "stats": {"time_ms": _milliseconds(invocation)},
+            "stats": {"time_ms": invocation.milliseconds()},
             "context": {"cwd": ".", "params_input": invocation.arguments},
             "content": (),
         }
@@ -57,23 +56,23 @@ def plain_result(invocation: Invocation, said: str, value: Any, limit: int) -> T
 
 
 def plain_refusal(invocation: Invocation, response: ToolResponse, limit: int) -> ToolResult | None:
-    """The result of a call that was refused before it ran, in one step. None if there is more to it than its text."""
-    fields, arguments, resolved = response.__dict__, invocation.arguments, invocation.resolved
-    error, text = fields["error"], fields["text"]
-    if (
-        error is None
-        or (resolved is not None and not resolved.plain_render)
-        or error.code is ErrorCode.INTERNAL_ERROR
-        or fields["data"]
-        or fields["stats"]
-        or fields["context"]
-    ):
+    """The result of a refusal that is complete already. None if there is more to it than its text."""
+    resolved, arguments, fields = invocation.resolved, invocation.arguments, response.__dict__
+    if not fields["context"] or (resolved is not None and not resolved.plain_render):
         return None
-    said = f"{text}{error.message}{arguments}" if type(arguments) is str else f"{text}{error.message}"
-    if len(said) > limit or not said.isascii():
+    text = fields["text"]
+    if len(text) > limit or not text.isascii() or (type(arguments) is str and not arguments.isascii()):
         return None
-    stats, context = {"time_ms": _milliseconds(invocation)}, {"cwd": ".", "params_input": arguments}
-    return result_of(invocation, _new_response({**fields, "stats": stats, "context": context}), text)
+    return _new_result(
+        {
+            "tool_call_id": invocation.call_id,
+            "is_error": True,
+            "output": text,
+            "message": text,
+            "extras": invocation.extras,
+            "response": response,
+        }
+    )
 
 
 def rendered(invocation: Invocation, response: ToolResponse) -> tuple[ToolResponse, str]:
@@ -84,7 +83,7 @@ def rendered(invocation: Invocation, response: ToolResponse) -> tuple[ToolRespon
         completed, data = complete(
             response,
             arguments=invocation.arguments,
-            milliseconds=_milliseconds(invocation),
+            milliseconds=invocation.milliseconds(),
             data_is_shown=own is None or error is not None,
         )
     except UnusableResponseError as problem:
@@ -103,15 +102,11 @@ def rendered(invocation: Invocation, response: ToolResponse) -> tuple[ToolRespon
     return completed, output if output.isascii() else scrub(output)
 
 
-def _milliseconds(invocation: Invocation) -> float:
-    return int((perf_counter() - (invocation.inner or invocation).started) * 1_000_000) / 1000
-
-
 def _broken(invocation: Invocation, problem: str) -> tuple[ToolResponse, str]:
     broken = internal((invocation.inner or invocation).name, problem)
     answer = broken if invocation.answer is None else invocation.answer(broken, str)
     completed, _ = complete(
-        answer, arguments=invocation.arguments, milliseconds=_milliseconds(invocation), data_is_shown=True
+        answer, arguments=invocation.arguments, milliseconds=invocation.milliseconds(), data_is_shown=True
     )
     return completed, completed.text
 

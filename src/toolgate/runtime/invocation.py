@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.completion import refused
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision, Gate
@@ -106,6 +108,16 @@ class Invocation:
         """Note which gate refused the call. Returns the response."""
         self.refused = gate, response
         return response
+
+    def refuse_in_words(self, gate: Gate, code: ErrorCode, message: str) -> ToolResponse:
+        """Refuse the call with nothing but a message. Returns the complete response."""
+        response = refused(code, message, arguments=self.arguments, milliseconds=self.milliseconds())
+        self.refused = gate, response
+        return response
+
+    def milliseconds(self) -> float:
+        """How long the call has run."""
+        return int((perf_counter() - (self.inner or self).started) * 1_000_000) / 1000
 
     def verdict(self) -> Decision | None:
         """What was decided, if anything was."""

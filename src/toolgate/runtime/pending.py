@@ -18,8 +18,8 @@ from toolgate.runtime.future_relay import relayed
 class Work(Protocol):
     """What a pending result drives."""
 
-    def run(self, call: ToolCall, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
-        """Handle the call. MUST NOT catch `CancelledError`."""
+    def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+        """Handle the call: its result, or what is left to do. MUST NOT catch `CancelledError`."""
         ...
 
     def cancelled(self, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
@@ -137,7 +137,9 @@ class PendingResult:
         if not self._cancelled:
             try:
                 work = self._work.run(self.call, self)
-                return work, work.send(None)
+                if not isinstance(work, ToolResult):
+                    return work, work.send(None)
+                self._result = work
             except StopIteration as stop:
                 self._result = stop.value
             except CancelledError:  # raised by the tool itself: the task was not cancelled

@@ -34,7 +34,6 @@ from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.resolved_tool import ResolvedTool
 from toolgate.runtime.state import runtime_state
-from toolgate.runtime.tracing import tracing_of
 from toolgate.runtime.unfinished import cut_short
 from toolgate.text.masking import OnOutput, masked_output
 from toolgate.text.redaction import added_secrets
@@ -59,7 +58,6 @@ class Pipeline:
         if context.recorder is not None:
             self._recording = Recording(context.recorder, context.session_id, self._limits.secrets)
         self._executor = Executor(context, self._breaker, self._recording)
-        self._tracing = tracing_of(context.session_id)
         self._hooks = hooks_of(context)
         has_more_to_do = self._limits.secrets or self._recording is not None or self._hooks is not None
         self._plain = 0 if has_more_to_do else self._limits.surely_fits
@@ -71,21 +69,24 @@ class Pipeline:
         self._context.state.path_rules = lambda: policy.path_rules
         return policy
 
-    def run(self, call: ToolCall, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
-        """Handle one call. Raises nothing but cancellation."""
-        work = self._run(call, pending)
-        return work if self._tracing is None else self._tracing.traced(call, work)
+    def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
+        """Pass the first gates, which never wait. Returns the result of a plain refusal, else what is left to do.
 
-    async def _run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
+        Raises nothing but cancellation.
+        """
         invocation = pending.state = Invocation(call.id, call.name, call.arguments, self._context, pending.started_at)
-        response = self._admission.admit(invocation)
-        if response is not None and self._plain and not added_secrets:
-            result = plain_refusal(invocation, response, self._plain)
-            if result is not None:
-                return result
-        if response is None and self._workspace is not None and self._workspace.closed:
+        refusal = self._admission.admit(invocation)
+        if refusal is None:
+            return self._run(invocation, pending)
+        result = plain_refusal(invocation, refusal, self._plain) if self._plain and not added_secrets else None
+        return self._end(invocation, refusal) if result is None else result
+
+    async def _run(self, invocation: Invocation, pending: PendingResult) -> ToolResult:
+        """Handle a call that was admitted."""
+        response: ToolResponse | None = None
+        if self._workspace is not None and self._workspace.closed:
             response = denials.closed()
-        elif response is None and self._unfinished.running:
+        elif self._unfinished.running:
             response = self._unfinished.refusal(invocation)
         if response is None and self._hooks is not None:
             response = await before_call(self._hooks, invocation, self._admission)
@@ -102,7 +103,7 @@ class Pipeline:
                     resolved.said is not None
                     and self._plain
                     and not added_secrets
-                    and not isinstance(value, ToolResponse)
+                    and type(value) is not ToolResponse
                     and not invocation.began
                 ):
                     result = plain_result(invocation, resolved.said, value, self._plain)

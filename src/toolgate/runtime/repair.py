@@ -90,12 +90,17 @@ def describe(schema: Any) -> str:
     return words if upper is None else f"{words} of at most {upper}"
 
 
-def repair_message(name: str, problems: dict[str, str], example: str) -> str:
-    """`Invalid parameters …`, all problems, and a corrected example."""
-    listed = [f"{_short(key)}: {problem}" for key, problem in list(problems.items())[:_MAX_LISTED]]
+def listed(problems: dict[str, str]) -> str:
+    """All problems in one line."""
+    words = [f"{_short(key)}: {problem}" for key, problem in list(problems.items())[:_MAX_LISTED]]
     if len(problems) > _MAX_LISTED:
-        listed.append(f"and {len(problems) - _MAX_LISTED} more")
-    return f"Invalid parameters for {name}: {'; '.join(listed)}. CORRECTION: call {name} with {example}"
+        words.append(f"and {len(problems) - _MAX_LISTED} more")
+    return "; ".join(words)
+
+
+def repair_message(name: str, problems: str, example: str) -> str:
+    """`Invalid parameters …`, all problems, and a corrected example."""
+    return f"Invalid parameters for {name}: {problems}. CORRECTION: call {name} with {example}"
 
 
 def _short(key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel
@@ -10,6 +11,7 @@ from pydantic import AliasChoices, BaseModel
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.execution import invoker, responder
+from toolgate.runtime.repair import example_of
 from toolgate.runtime.scalar_arguments import scalar_arguments
 from toolgate.tools.base import Tool
 from toolgate.tools.declaration import Declaration
@@ -47,13 +49,16 @@ class ResolvedTool:
         """The mode in which it passed."""
         self.passed_as: ApprovalMode | None = None
         """The approval mode in which it passed."""
-        self.example: str | None = None
-        """Example arguments for repair messages, built when the first one is needed."""
         self.keys: frozenset[str] | None = None
         """The only accepted keys, if the parameter model itself would accept others; None: the model decides."""
         params = declaration.params
         if params is not None and params.model_config.get("extra") not in ("allow", "forbid"):
             self.keys = _keys(params, self.parameters)
+
+    @cached_property
+    def example(self) -> str:
+        """Example arguments for repair messages."""
+        return example_of(self.parameters)
 
     @property
     def parameters(self) -> dict[str, Any]:

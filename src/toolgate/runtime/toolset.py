@@ -11,10 +11,11 @@ from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.ids import uuid7
 from toolgate.runtime.call_arguments import arguments_json
 from toolgate.runtime.hook_source import hooks_of
-from toolgate.runtime.pending import PendingResult
+from toolgate.runtime.pending import PendingResult, Work
 from toolgate.runtime.policy_source import check_policy
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.scheduler import run_turn
+from toolgate.runtime.tracing import traced
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
 
@@ -46,6 +47,11 @@ class CallableToolset:
 
         return Pipeline(self.registry, self.context)
 
+    @functools.cached_property
+    def _work(self) -> Work:
+        """The pipeline, with a span per call if the application has configured a tracer."""
+        return traced(self._pipeline, self.context.session_id)
+
     @property
     def tools(self) -> list[ToolDefinition]:
         """What the model is shown: nothing that it could not run."""
@@ -54,7 +60,7 @@ class CallableToolset:
     def handle(self, call: ToolCall) -> PendingResult:
         """Handle one call; it starts no later than its first await or the loop's next turn."""
         loop = asyncio.get_running_loop()
-        pending = PendingResult(self._pipeline, call, loop, self._unstarted)
+        pending = PendingResult(self._work, call, loop, self._unstarted)
         self._unstarted.append(pending)
         if self._starting_on is not loop:
             self._starting_on = loop

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Awaitable, Iterator
+from collections.abc import Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
+from toolgate.protocol.calls import ToolCall, ToolResult
+
 if TYPE_CHECKING:
-    from toolgate.protocol.calls import ToolCall, ToolResult
+    from toolgate.runtime.pending import PendingResult, Work
 
 
 def tracer() -> Any:
@@ -20,15 +22,16 @@ def tracer() -> Any:
     return trace.get_tracer("toolgate")
 
 
-class CallTracing:
-    """Makes one span per call."""
+class TracedWork:
+    """Handles calls as another `Work` does, each within its span."""
 
-    def __init__(self, tracer: Any, session_id: str | None) -> None:
+    def __init__(self, work: Work, tracer: Any, session_id: str | None) -> None:
+        self._work = work
         self._tracer = tracer
         self._session = {} if session_id is None else {"gen_ai.conversation.id": session_id}
 
-    async def traced(self, call: ToolCall, work: Awaitable[ToolResult]) -> ToolResult:
-        """Do the work of one call within its span."""
+    async def run(self, call: ToolCall, pending: PendingResult) -> ToolResult:
+        """Handle the call within its span."""
         attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": call.name,
@@ -38,17 +41,26 @@ class CallTracing:
         }
         name = f"execute_tool {call.name}"
         with self._tracer.start_as_current_span(name, attributes=attributes, record_exception=False) as span:
-            result = await work
+            begun = self._work.run(call, pending)
+            result = begun if isinstance(begun, ToolResult) else await begun
             span.set_attribute("toolgate.status", result.response.status.value)
             if result.response.error is not None:
                 _failed(span, result.response.error.code.value)
             return result
 
+    def cancelled(self, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
+        """As the other work does."""
+        return self._work.cancelled(pending)
 
-def tracing_of(session_id: str | None) -> CallTracing | None:
-    """What makes the spans of a session's calls; None if the application has configured no tracer."""
+    def broken(self, pending: PendingResult, error: BaseException) -> Coroutine[Any, Any, ToolResult]:
+        """As the other work does."""
+        return self._work.broken(pending, error)
+
+
+def traced(work: Work, session_id: str | None) -> Work:
+    """The work with a span per call; the work itself if the application has configured no tracer."""
     found = tracer()
-    return None if found is None else CallTracing(found, session_id)
+    return work if found is None else TracedWork(work, found, session_id)
 
 
 class Span:
