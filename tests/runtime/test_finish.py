@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from tests.kit import PathParams, ProbeTool, call, raising, returning, run, toolset_of
 from toolgate import (
@@ -146,18 +146,23 @@ async def test_e14_no_host_path_in_success_or_failure(project: CallableToolset, 
         ("probe", '{"path": "é"'),
         ("probe", '{"pth": 1}'),
         ("probe", "x" * 100_000),
+        ("paths", "{"),
         ("rendering", "{"),
         ("denied", "{}"),
     ],
 )
 async def test_a_refusal_is_the_same_with_and_without_a_recorder(name: str, arguments: str) -> None:
+    class Count(BaseModel):
+        count: int  # an example of it is ASCII, so its refusals go the short way
+
     class Rendering(ProbeTool):
         def render(self, response: ToolResponse) -> str:
             return f"rendered {response.text}"
 
     tools = [
-        ProbeTool(Params=PathParams),
-        Rendering(name="rendering", Params=PathParams),
+        ProbeTool(Params=Count),
+        ProbeTool(name="paths", Params=PathParams),
+        Rendering(name="rendering", Params=Count),
         ProbeTool(name="denied", allowed_modes=frozenset({ToolMode.chat_safe})),
     ]
     short, long = [
