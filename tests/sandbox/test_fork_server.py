@@ -16,7 +16,7 @@ from tests.support.shells import Shells, shells_for
 from toolgate.process import tree
 from toolgate.process.start import Process, start_process
 from toolgate.sandbox.fork_server import ForkServer, ForkServers
-from toolgate.sandbox.supervisor.serve import MAX_DESCRIPTORS
+from toolgate.sandbox.supervisor.messages import MAX_DESCRIPTORS
 from toolgate.shell.session import ShellSession
 
 T = TypeVar("T")

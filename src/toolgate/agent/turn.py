@@ -22,7 +22,7 @@ from toolgate.protocol.calls import ToolCall, ToolResult
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ApprovalMode, ToolMode
-from toolgate.runtime.hooks import hooks_of
+from toolgate.runtime.hook_source import hooks_of
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.sessions import Lease, SessionManager, Usage

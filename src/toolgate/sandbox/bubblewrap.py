@@ -10,12 +10,12 @@ from functools import cache
 from toolgate.process.executables import bubblewrap_candidates, find_bash, find_setsid
 from toolgate.process.start import FinishedProcess, run_briefly
 from toolgate.protocol.plan import Access
-from toolgate.sandbox.layer import Wrapper, gaps, guarantees, memory_file, sockets_for
+from toolgate.sandbox.layer import Wrapper, gaps, guarantees, init_order, memory_file, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter
-from toolgate.sandbox.supervisor_call import supervisor_call
+from toolgate.sandbox.supervisor_call import supervisor_call, supervisor_interpreter
 from toolgate.sandbox.trial import run_trial
-from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, Mount, View
+from toolgate.sandbox.view import SHARED_BYTES, SMALL_BYTES, Mount, View, is_below
 from toolgate.workspace.oserrors import is_shortage
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
@@ -40,9 +40,20 @@ class Bubblewrap:
         """Return None: it can enforce every access."""
         return None
 
-    def wrap(self, view: View, info_fd: int) -> Wrapper:
+    def can_reuse(self, root: str) -> bool:
+        """Whether a sandbox can run one program after another: its first process is a Python that nobody replaces."""
+        return not is_below(supervisor_interpreter(), root)
+
+    def wrap(self, view: View, info_fd: int, control_fd: int = -1) -> Wrapper:
         """Return a bwrap command. It reads its options from a descriptor, so that `ps` shows no host paths."""
-        words = ["--info-fd", str(info_fd)]
+        if control_fd < 0:
+            return self._wrap(view, "--info-fd", str(info_fd))
+        wrapper = self._wrap(view, "--info-fd", str(info_fd), "--as-pid-1")
+        init = supervisor_call({"mode": "init", **init_order(view, control_fd)}, info_fd)
+        return Wrapper([*wrapper.argv, *init.argv], (*wrapper.fds, *init.fds), wrapper.sources)
+
+    def _wrap(self, view: View, *options: str) -> Wrapper:
+        words = [*options]
         if not view.network and not view.joins:
             words.append("--unshare-net")
         for mount in view.mounts:
@@ -57,7 +68,7 @@ class Bubblewrap:
                 os.close(one)
             raise
         sources = tuple(mount.source_fd for mount in view.mounts if mount.source_fd >= 0 and self._descriptors)
-        outer = Wrapper([]) if not view.joins else supervisor_call({"mode": "join", "join": view.joins}, info_fd)
+        outer = Wrapper([]) if not view.joins else supervisor_call({"mode": "join", "join": view.joins}, 2)
         setsid = find_setsid() if view.terminal else None
         within = [setsid, "-c"] if setsid is not None else []
         argv = [*outer.argv, *self.start, "--args", str(fd), "--", *within]

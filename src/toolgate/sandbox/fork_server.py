@@ -15,7 +15,8 @@ from typing import Any
 from toolgate.log import logger
 from toolgate.process.start import EMPTY, Process
 from toolgate.sandbox.layer import memory_file
-from toolgate.sandbox.supervisor.serve import MAX_DESCRIPTORS, READY, SYS_CLONE
+from toolgate.sandbox.supervisor.messages import MAX_DESCRIPTORS, READY
+from toolgate.sandbox.supervisor.serve import SYS_CLONE
 from toolgate.sandbox.supervisor_call import MARSHAL, supervisor_call
 
 _TIMEOUT = 10.0

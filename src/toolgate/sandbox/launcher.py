@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,8 +30,8 @@ class Launch:
     """Standard input (or `EMPTY`), output and error."""
     passed: tuple[int, ...]
     """Descriptors that the program gets under their own numbers."""
-    info: int
-    """Where the layer writes the PID of the namespace's first process."""
+    control: int = -1
+    """Where the sandbox's first process takes one program after another from, instead of `program`; see `reusable`."""
 
 
 class Launcher:
@@ -46,30 +47,42 @@ class Launcher:
         if self._native is not None:
             await self._servers.warm_up(self._way(network=network))
 
-    def start(self, launch: Launch) -> Process | ForkedProcess:
-        """Start a program in its sandbox. Raises `OSError`."""
-        return self._forked(launch) or self._started(launch)
+    @property
+    def ends_with(self) -> signal.Signals:
+        """The signal that makes the outer process of a sandbox end everything at once."""
+        return self._layer.ends_with
+
+    def can_reuse(self, root: str) -> bool:
+        """Whether sandboxes can run one program after another, if programs can write `root`."""
+        return self._layer.can_reuse(root)
+
+    def start(self, launch: Launch, info: int) -> Process | ForkedProcess:
+        """Start a program in its sandbox. The PID of the namespace's first process is written to `info`.
+
+        Raises `OSError`.
+        """
+        return self._forked(launch, info) or self._started(launch, info)
 
     def _way(self, *, network: bool) -> Callable[..., Process]:
         """Return how processes are started: connections are checked unless the command has the host's network."""
         return socket_gate().start_process if self._layer.gated and not network else start_process
 
-    def _forked(self, launch: Launch) -> ForkedProcess | None:
+    def _forked(self, launch: Launch, info: int) -> ForkedProcess | None:
         standard = {number: fd for number, fd in enumerate(launch.streams) if fd != EMPTY}
-        same = {fd: fd for fd in (launch.info, *launch.passed, *launch.view.sources)}
+        same = {fd: fd for fd in (info, *launch.passed, *launch.view.sources)}
         if self._native is None or min(same) < _STANDARD:
             return None
         asked = {
-            "order": self._native.order(launch.view),
-            "info": launch.info,
+            "order": self._native.order(launch.view, launch.control),
+            "info": info,
             "parent": os.getpid(),
             "program": list(map(os.fsencode, launch.program)),
             "environment": {os.fsencode(name): os.fsencode(value) for name, value in launch.environment.items()},
         }
         return self._servers.fork(self._way(network=launch.view.network), asked, standard | same)
 
-    def _started(self, launch: Launch) -> Process:
-        wrapper = self._layer.wrap(launch.view, launch.info)
+    def _started(self, launch: Launch, info: int) -> Process:
+        wrapper = self._layer.wrap(launch.view, info, launch.control)
         stdin, stdout, stderr = launch.streams
         try:
             return self._way(network=launch.view.network)(
@@ -77,7 +90,7 @@ class Launcher:
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                pass_fds=(*launch.passed, *wrapper.fds, *wrapper.sources, launch.info),
+                pass_fds=(*launch.passed, *wrapper.fds, *wrapper.sources, info),
                 env=dict(launch.environment),
                 cwd="/",
             )

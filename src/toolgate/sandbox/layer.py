@@ -54,8 +54,15 @@ class Layer(Protocol):
         """Return why this access cannot be enforced here; None if it can."""
         ...
 
-    def wrap(self, view: View, info_fd: int) -> Wrapper:
-        """Return the confining command. It writes `{"child-pid": N}` to `info_fd` if that process ends all others."""
+    def can_reuse(self, root: str) -> bool:
+        """Whether a sandbox can run one program after another, if programs can write `root`; see `reusable`."""
+        ...
+
+    def wrap(self, view: View, info_fd: int, control_fd: int = -1) -> Wrapper:
+        """Return the confining command. It writes `{"child-pid": N}` to `info_fd` if that process ends all others.
+
+        With a `control_fd` it needs no program behind it: its first process takes one after another from there.
+        """
         ...
 
     def enforced(self, access: Access) -> tuple[str, ...]:
@@ -73,6 +80,12 @@ def memory_file(name: str, text: bytes) -> int:
     os.write(fd, text)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
+
+
+def init_order(view: View, control_fd: int) -> dict[str, object]:
+    """Return what the first process of a sandbox that is used again needs to know; see `supervisor.init`."""
+    memory = [mount.target for mount in view.mounts if mount.kind in ("tmpfs", "shm")]
+    return {"control": control_fd, "memory": memory, "own_network": not view.joins and not view.network}
 
 
 def sockets_for(view: View, *, gated: bool) -> str:

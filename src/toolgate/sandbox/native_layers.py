@@ -12,7 +12,7 @@ from typing import Any, Literal, final
 
 from toolgate.process.start import run_briefly
 from toolgate.protocol.plan import Access
-from toolgate.sandbox.layer import Wrapper, gaps, guarantees, sockets_for
+from toolgate.sandbox.layer import Wrapper, gaps, guarantees, init_order, sockets_for
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.supervisor.seccomp import can_filter, command_filter
 from toolgate.sandbox.supervisor_call import supervisor_call
@@ -59,14 +59,19 @@ class NativeLayer:
             return "without user namespaces, .git cannot be protected inside a writable root"
         return None
 
-    def wrap(self, view: View, info_fd: int) -> Wrapper:
+    def can_reuse(self, root: str) -> bool:
+        """Whether a sandbox can run one program after another: with namespaces, whose first process can end all."""
+        return self.mode == "namespaces"
+
+    def wrap(self, view: View, info_fd: int, control_fd: int = -1) -> Wrapper:
         """Return the supervisor's command, with its order on a descriptor."""
-        wrapper = supervisor_call(self.order(view), info_fd)
+        wrapper = supervisor_call(self.order(view, control_fd), info_fd)
         return Wrapper(wrapper.argv, wrapper.fds, view.sources)
 
-    def order(self, view: View) -> Mapping[str, Any]:
+    def order(self, view: View, control_fd: int = -1) -> Mapping[str, Any]:
         """Return what the supervisor is to do."""
         return {
+            **({} if control_fd < 0 else init_order(view, control_fd)),
             "mode": self.mode,
             "mounts": [
                 (mount.kind, mount.target, _SIZES.get(mount.kind, mount.source), mount.source_fd)

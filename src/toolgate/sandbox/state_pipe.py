@@ -62,6 +62,14 @@ class StatePipe:
         self._take()
         return None if self._is_too_large else bytes(self._text)
 
+    def take(self) -> bytes | None:
+        """Return what the shell wrote, as `text` does, and forget it: the next shell writes into the same pipe."""
+        text = self.text()
+        while self._take():
+            continue
+        self._text.clear()
+        return text
+
     def close(self) -> None:
         """Close and remove the pipe. Call it once."""
         self._loop.remove_reader(self._fd)

@@ -19,7 +19,7 @@ MARSHAL = 2
 
 def supervisor_call(order: Mapping[str, Any], info_fd: int) -> Wrapper:
     """Return the supervisor's command. The caller closes its descriptors."""
-    interpreter = _interpreter(os.geteuid())
+    interpreter = supervisor_interpreter()
     same = interpreter == os.path.realpath(sys.executable)
     script = memory_file("supervisor", supervisor.compiled() if same else supervisor.source())
     try:
@@ -38,6 +38,11 @@ def supervisor_call(order: Mapping[str, Any], info_fd: int) -> Wrapper:
         str(os.getpid()),
     ]
     return Wrapper(words, (script, text))
+
+
+def supervisor_interpreter() -> str:
+    """Return the Python that the supervisor runs in."""
+    return _interpreter(os.geteuid())
 
 
 @cache

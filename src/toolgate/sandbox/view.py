@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from toolgate.protocol.plan import Access
@@ -24,8 +24,10 @@ class Mount:
     kind: Kind
     target: str
     source: str = ""
-    source_fd: int = -1
-    """The source as an open descriptor, if commands can write near it. Then `source` is only its name."""
+    source_fd: int = field(default=-1, compare=False)
+    """The source as an open descriptor, if commands can write near it. Then `source` is only its name.
+
+    Two views are the same without it: what it leads to is part of `View.checks` and `View.identity`."""
 
 
 @dataclass(frozen=True, slots=True)

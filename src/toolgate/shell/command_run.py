@@ -92,8 +92,7 @@ class CommandRun:
 
     async def empty(self) -> None:
         """End the processes that a command left running, and wait for them."""
-        self.process.kill()
-        await self.process.gone()
+        await self.process.end_rest()
 
     def end(self) -> None:
         """Read the remaining output and close the process."""

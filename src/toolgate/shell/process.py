@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import os
-import signal
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from toolgate.process import tree
 from toolgate.process.descriptors import Descriptors
 from toolgate.process.start import EMPTY
 from toolgate.sandbox.launcher import Launch, Launcher
 from toolgate.sandbox.layer import Layer
+from toolgate.sandbox.reusable import ReusableSandbox, SandboxedProgram
+from toolgate.sandbox.running import RunningSandbox
 from toolgate.sandbox.state_pipe import StatePipe
 from toolgate.sandbox.view import View
 from toolgate.sandbox.view_check import view_difference
@@ -34,9 +33,6 @@ _SHORT = 256
 """Bytes of a read after which hardly more is there; if there is, the loop calls again."""
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
 _KILL_TIMEOUT = 5.0
-_PAUSE_TRIES = 500
-_PAUSE_ROUND = 10
-_PAUSE_STEP = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +46,8 @@ class ShellStart:
     state: StatePipe
     """Where the shell writes its state when it ends. The shell opens it by its path in the view."""
     launcher: Launcher
+    sandbox: ReusableSandbox | None
+    """An idle sandbox with this view. Without one, the shell gets a sandbox of its own."""
     groups: tuple[int, ...]
     """Where the shell joins its control groups."""
     bash: str
@@ -71,11 +69,9 @@ class ShellProcess:
         self.console = start.console
         self.loaded: ShellState | None = None
         self._fds = Descriptors(self._loop)
-        self._inner = -1
-        """A pidfd of the namespace's first process. Killing that ends everything in the namespace."""
-        self._told = b""
-        self._supervisor: int | None = None
-        """PID of the namespace's first process, once it is known."""
+        self._reused = start.sandbox
+        self._program: SandboxedProgram | None = None
+        """The shell as a program in a sandbox that is used again."""
         self._is_up = False
         self._is_checked = False
         self.refusal = ""
@@ -84,22 +80,18 @@ class ShellProcess:
         """Whether it was ended because there was no memory for its output."""
         self._order: bytes | None = None
         """The command, until the shell is running."""
-        self._empty: asyncio.Future[None] | None = None
         try:
-            self._spawn(start)
+            self._sandbox = self._spawn(start)
         except BaseException:
             self._fds.close()
             raise
-        self.ended: asyncio.Future[int] = self._loop.create_future()
-        self._loop.add_reader(self._handle, self._reap)
-        self._loop.add_reader(self._info, self._learn)
+        self.ended = self._sandbox.ended if self._program is None else self._program.ended
         self._loop.add_reader(self._up, self._came_up)
 
-    def _spawn(self, start: ShellStart) -> None:
+    def _spawn(self, start: ShellStart) -> RunningSandbox:
         state, self._state_fd = self._fds.pipe()
         self._waiting, self._command_fd = self._fds.pipe()
         stdin, stdout, stderr = self._streams(start.console)
-        self._info, info = self._fds.pipe()
         self._up, up = self._fds.pipe()
         self._inherited = (state, self._waiting)
         text = bash_script.prelude(
@@ -110,23 +102,30 @@ class ShellProcess:
             state_pipe=start.view.state_pipe,
             limits=start.limits,
         )
-        self._process = start.launcher.start(
-            Launch(
-                view=start.view,
-                program=[start.bash, "--norc", "--noprofile", "-c", text, "bash"],
-                environment=start.environment,
-                streams=(stdin, stdout, stderr),
-                passed=(*self._inherited, up, *start.groups),
-                info=info,
-            )
+        launch = Launch(
+            view=start.view,
+            program=[start.bash, "--norc", "--noprofile", "-c", text, "bash"],
+            environment=start.environment,
+            streams=(stdin, stdout, stderr),
+            passed=(*self._inherited, up, *start.groups),
         )
-        self._handle = self._fds.keep(os.pidfd_open(self._process.pid))
-        for fd in (state, stdin, stdout, stderr, info, up):
+        sandbox = self._in_sandbox(launch, start)
+        for fd in (state, stdin, stdout, stderr, up):
             self._fds.drop(fd)
         for fd in (self.stdout, self.stderr, self._state_fd, self._command_fd):
             os.set_blocking(fd, False)
         if not self._has_terminal:
             _enlarge(self.stdout)
+        return sandbox
+
+    def _in_sandbox(self, launch: Launch, start: ShellStart) -> RunningSandbox:
+        """Start the shell in the sandbox that is to be used again, or in a new one."""
+        if self._reused is None:
+            return RunningSandbox(start.launcher, launch, self._check_view)
+        standard = {number: fd for number, fd in enumerate(launch.streams) if fd != EMPTY}
+        passed = {fd: fd for fd in launch.passed}
+        self._program = self._reused.run(launch.program, launch.environment, standard | passed)
+        return self._reused.running
 
     def _streams(self, console: Console | None) -> tuple[int, int, int]:
         """Make what the command's standard streams are, and what is read from them and written to them here."""
@@ -175,9 +174,9 @@ class ShellProcess:
         if not self._is_up or self.refusal or self._is_checked:
             return
         if self.view.checks:
-            if self._supervisor is None:
+            if self._sandbox.first is None:
                 return
-            self.refusal = view_difference(self._supervisor, self.view.checks)
+            self.refusal = view_difference(self._sandbox.first, self.view.checks)
         if self.refusal:
             self.kill()
             return
@@ -231,12 +230,6 @@ class ShellProcess:
                 if not self._gulp(fd, capture):
                     break
 
-    def _reap(self) -> None:
-        self._loop.remove_reader(self._handle)
-        code = self._process.wait()
-        if not self.ended.done():
-            self.ended.set_result(code if code >= 0 else 128 - code)
-
     @property
     def writes(self) -> bool:
         """Whether it can write the root and no person has approved its command."""
@@ -247,93 +240,36 @@ class ShellProcess:
         """Whether it is still running."""
         return not self.ended.done()
 
-    def _learn(self) -> None:
-        """Open the namespace's first process while its parent still runs, so that the PID cannot have been reused."""
-        chunk = os.read(self._info, 4096)
-        self._told += chunk
-        if chunk and b"}" not in self._told:
-            return
-        self._loop.remove_reader(self._info)
-        self._fds.drop(self._info)
-        try:
-            if self.alive:
-                pid = json.loads(self._told)["child-pid"]
-                self._inner = self._fds.keep(os.pidfd_open(pid))
-                self._supervisor = pid
-        except (OSError, ValueError, KeyError):  # it failed before there was one
-            return
-        self._check_view()
+    async def end_rest(self) -> None:
+        """End the processes that the command has left running, and wait for them."""
+        if self._program is None:
+            self.kill()
+        await self.gone()
 
     async def gone(self) -> None:
-        """Wait until no process of the sandbox is left. Several tasks may wait."""
-        if self._inner not in self._fds:
-            return
-        if self._empty is None:
-            self._empty = self._loop.create_future()
-            self._loop.add_reader(self._inner, self._emptied, self._empty)
-        await asyncio.wait([self._empty])
-
-    def _emptied(self, empty: asyncio.Future[None]) -> None:
-        self._loop.remove_reader(self._inner)
-        empty.set_result(None)
+        """Wait until no process of the command is left. Several tasks may wait."""
+        if self._program is not None:
+            await asyncio.wait([self._program.gone])
+            if self._program.gone.result():
+                return
+        await self._sandbox.gone()
 
     async def pause(self) -> bool:
-        """Stop all processes inside until `resume`; whether nothing runs any more.
-
-        A process that has just started another one waits until that one runs (`vfork`), and cannot be stopped before:
-        so all go on for a moment now and then.
-        """
-        for tried in range(1, _PAUSE_TRIES):
-            if not any(map(tree.is_running, (self._process.pid, *tree.descendants(self._process.pid)))):
-                return True
-            if tried % _PAUSE_ROUND == 0:
-                self.resume()
-                await asyncio.sleep(_PAUSE_STEP)
-            self._signal_all(signal.SIGSTOP)
-            await asyncio.sleep(_PAUSE_STEP)
-        return False
+        """Stop all processes inside until `resume`; whether nothing runs any more."""
+        return await self._sandbox.pause()
 
     def resume(self) -> None:
         """Continue all processes inside."""
-        self._signal_all(signal.SIGCONT)
-
-    def _signal_all(self, number: signal.Signals) -> None:
-        """Signal the process and everything below it. While it starts, there may be nothing below it."""
-        if self._handle in self._fds and self.alive:
-            signal.pidfd_send_signal(self._handle, number)
-            tree.signal_below(self._process.pid, number)
-
-    def terminate(self) -> None:
-        """Ask all processes inside to end. Supervisors get no signal, because they end with the command."""
-        pid = self._process.pid
-        supervisors = tree.children(pid) if self._inner in self._fds else []
-        tree.signal_below(pid, signal.SIGTERM, skip=frozenset(supervisors))
+        self._sandbox.resume()
 
     def kill(self) -> None:
-        """Kill everything inside."""
-        self._end_unannounced()
-        for handle, number in ((self._inner, signal.SIGKILL), (self._handle, self.layer.ends_with)):
-            if handle in self._fds:
-                try:
-                    signal.pidfd_send_signal(handle, number)
-                except ProcessLookupError:  # it ended by itself
-                    continue
-
-    def _end_unannounced(self) -> None:
-        """Kill what the wrapper has started but not reported yet. It may not end with its parent so early."""
-        if self._inner in self._fds or self._handle not in self._fds or self.layer.ends_with != signal.SIGKILL:
-            return
-        try:
-            signal.pidfd_send_signal(self._handle, signal.SIGSTOP)
-            os.waitid(os.P_PIDFD, self._handle, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        except (ProcessLookupError, ChildProcessError):  # it ended by itself
-            return
-        tree.signal_below(self._process.pid, signal.SIGKILL)
+        """Kill everything inside, with the sandbox."""
+        self._sandbox.kill()
 
     async def stop(self, grace: float) -> None:
         """Send TERM, then KILL after `grace` seconds, and wait until nothing is left."""
         if self.alive and grace > 0:
-            self.terminate()
+            self._sandbox.terminate()
             await asyncio.wait([self.ended], timeout=grace)
         self.kill()
         await asyncio.wait([self.ended], timeout=_KILL_TIMEOUT)
@@ -341,24 +277,27 @@ class ShellProcess:
 
     def dumped(self) -> bytes:
         """Return what the shell wrote when it ended; empty if it wrote nothing. Raises `BadDump` if it was too much."""
-        text = self._state.text()
+        text = self._state.text() if self._program is None else self._program.state
         if text is None:
             raise BadDump("it is larger than 4 MiB")
         return text
 
+    def retire_sandbox(self) -> None:
+        """Let the sandbox end with this command: it may run for long."""
+        if self._reused is not None:
+            self._reused.retire()
+
     def close(self) -> None:
-        """Close every descriptor, and end what still runs."""
-        self.kill()
+        """Close every descriptor, and end what still runs. A sandbox that is used again stays."""
+        if self._reused is None or self._program is None:
+            self._sandbox.close()
+        else:
+            self._reused.end(self._program)
         if self.console is not None:
             self.console.close()
-        for fd in (self.stdout, self.stderr, self._handle, self._info, self._up, self._inner):
+        for fd in (self.stdout, self.stderr, self._up):
             if fd in self._fds:
                 self._loop.remove_reader(fd)
-        if self._empty is not None and not self._empty.done():
-            self._empty.set_result(None)
-        if self.alive:
-            self._process.wait()
-            self.ended.set_result(137)
         self._fds.close()
 
 

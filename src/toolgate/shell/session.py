@@ -383,6 +383,7 @@ class ShellSession(AsyncClosing):
 
     def _hand_over(self, run: CommandRun, access: Access, deadline: float | None = None) -> CommandResult:
         job = self.jobs.add(run)
+        run.process.retire_sandbox()
         watcher = asyncio.ensure_future(self._watch(run, self._parts()[0], deadline))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)

@@ -19,6 +19,8 @@ from toolgate.sandbox.launcher import Launcher
 from toolgate.sandbox.layer import Layer
 from toolgate.sandbox.network import SharedNetwork, make_network
 from toolgate.sandbox.orphans import end_orphans
+from toolgate.sandbox.pool import SandboxPool
+from toolgate.sandbox.reusable import ReusableSandbox
 from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.sandbox.socket_gate import socket_gate
 from toolgate.sandbox.state_pipe import StatePipe
@@ -96,6 +98,7 @@ class Starter:
         self._copies: dict[ShellProcess, list[str]] = {}
         """Private copies of the scripts that each shell runs."""
         self._watch = RepositoryWatch(self.views.opened, self.views.repository)
+        self._sandboxes = SandboxPool(self._launcher, self.views, self.places, self._joined)
         self._networks: dict[Access, SharedNetwork | None] = {}
         """The network that commands of one access share, since the first job; None if there can be none."""
         self._spares: list[ShellProcess] = []
@@ -142,6 +145,8 @@ class Starter:
         usual = not roots and not scripts and not unlocked and console is None
         if self._spares and usual:
             process = self._spares.pop(0)
+        elif usual and (idle := self._sandboxes.idle(access)) is not None:
+            process = self._shell_in(idle)
         else:
             process = self._new(access, roots, scripts=scripts, unlocked=unlocked, console=console)
         if process.loaded is None:
@@ -154,11 +159,21 @@ class Starter:
         return bool(self._spares)
 
     def prepare(self, access: Access, state: ShellState | None, wanted: int) -> bool:
-        """Start one more shell in advance, and send the next one its state if it is known; whether there are enough."""
+        """Start one more shell in advance, and send the next one its state if it is known; whether there are enough.
+
+        If sandboxes can be used again but none is idle, start one instead. The next shell starts quickly in it.
+        """
         self._keep_fitting(access, state)
         if len(self._spares) < wanted:
-            self._spares.append(self._new(access, ()))
-        if state is not None and self._spares[0].loaded is None:
+            idle = self._sandboxes.idle(access)
+            if idle is not None:
+                self._spares.append(self._shell_in(idle))
+            elif self._sandboxes.is_for(access):
+                self._sandboxes.start(access)
+                wanted = 0
+            else:
+                self._spares.append(self._new(access, ()))
+        if self._spares and state is not None and self._spares[0].loaded is None:
             self._spares[0].load(state)
         return len(self._spares) >= wanted
 
@@ -167,9 +182,10 @@ class Starter:
         await self._launcher.warm_up(network=access == "full")
 
     def discard(self) -> None:
-        """End what was started in advance: shells, and the server that forks them."""
+        """End what was started in advance: shells, sandboxes, and the server that forks them."""
         while self._spares:
             self.close(self._spares.pop())
+        self._sandboxes.discard()
         self._launcher.close()
 
     def _keep_fitting(self, access: Access, state: ShellState | None) -> None:
@@ -206,18 +222,7 @@ class Starter:
             terminal = console is not None and console.kind == "tty"
             view = replace(view, terminal=terminal, joins=self._joined(access))
             try:
-                start = ShellStart(
-                    layer=self.layer,
-                    view=view,
-                    environment=self._environment_in(view),
-                    limits=self._options.ulimits,
-                    state=pipe,
-                    launcher=self._launcher,
-                    groups=tuple(self._group.entrances),
-                    bash=self._bash,
-                    console=console,
-                )
-                process = ShellProcess(start)
+                process = ShellProcess(self._start(view, pipe, console=console))
             finally:
                 view.close()
         except BaseException:
@@ -227,6 +232,31 @@ class Starter:
         self._pipes[process] = pipe
         self._copies[process] = list(sealed.values())
         return process
+
+    def _shell_in(self, sandbox: ReusableSandbox) -> ShellProcess:
+        """Start a shell in a sandbox that is used again."""
+        return ShellProcess(self._start(sandbox.view, sandbox.state, sandbox=sandbox))
+
+    def _start(
+        self,
+        view: View,
+        state: StatePipe,
+        *,
+        console: Console | None = None,
+        sandbox: ReusableSandbox | None = None,
+    ) -> ShellStart:
+        return ShellStart(
+            layer=self.layer,
+            view=view,
+            environment=self._environment_in(view),
+            limits=self._options.ulimits,
+            state=state,
+            launcher=self._launcher,
+            sandbox=sandbox,
+            groups=tuple(self._group.entrances),
+            bash=self._bash,
+            console=console,
+        )
 
     async def share_network(self, access: Access) -> None:
         """Let this and later commands of an access reach each other's servers. Call it before a job is started."""
@@ -328,6 +358,7 @@ class Starter:
         self.discard()
         for process in tuple(self._pipes):
             self.close(process)
+        self._sandboxes.close()
         for network in self._networks.values():
             if network is not None:
                 network.close()

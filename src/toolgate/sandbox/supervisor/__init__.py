@@ -12,7 +12,10 @@ from functools import cache
 from importlib.util import MAGIC_NUMBER
 from pkgutil import get_data
 
-_MODULES = ("kernel", "call_numbers", "landlock", "seccomp", "mounts", "supervise", "confine", "serve", "main")
+_MODULES = (
+    *("kernel", "call_numbers", "landlock", "seccomp", "mounts", "supervise", "messages", "traces", "init", "confine"),
+    *("serve", "main"),
+)
 _FROM_US = re.compile(rf"^from {re.escape(__name__)}\.\w+ import (?:\([^)]*\)|[^(\n]*)$", re.MULTILINE)
 _TYPING = re.compile(r"^from typing import [^(\n]*$", re.MULTILINE)
 _SIGNAL = re.compile(r"^import signal$", re.MULTILINE)

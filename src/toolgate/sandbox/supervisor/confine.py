@@ -5,6 +5,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
+from toolgate.sandbox.supervisor.init import run_programs
 from toolgate.sandbox.supervisor.kernel import (
     PR_SET_DUMPABLE,
     PR_SET_PDEATHSIG,
@@ -17,6 +18,7 @@ from toolgate.sandbox.supervisor.landlock import restrict_files
 from toolgate.sandbox.supervisor.mounts import build_view, enter_namespaces, seal_view
 from toolgate.sandbox.supervisor.seccomp import install_filter
 from toolgate.sandbox.supervisor.supervise import (
+    DEFAULT_SIGNALS,
     FAILED,
     adopt,
     die_with_parent,
@@ -26,8 +28,6 @@ from toolgate.sandbox.supervisor.supervise import (
     wait_for,
 )
 
-DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ)
-"""Signals that Python ignores and programs do not."""
 TERM = {signal.SIGTERM}
 """Signals that are blocked while there is a child that cannot be ended yet."""
 
@@ -74,6 +74,9 @@ def in_namespaces(
         set_sysctl(name, value)
     seal_view(order["mounts"])
     drop_privileges()
+    if "control" in order:
+        restrict(order)
+        run_programs(order)
     command = start(order, program, environment)
     close_descriptors()
     return first_of_namespace(command)
@@ -92,7 +95,7 @@ def start(order: dict[str, Any], program: list[str], environment: dict[Any, Any]
         return command
     prctl(PR_SET_DUMPABLE, 0)
     restrict(order)
-    return os.posix_spawn(program[0], program, environment, setsid=True, setsigdef=DEFAULT)
+    return os.posix_spawn(program[0], program, environment, setsid=True, setsigdef=DEFAULT_SIGNALS)
 
 
 def set_sysctl(name: str, value: str) -> None:
@@ -129,7 +132,7 @@ def run(order: dict[str, Any], program: list[str], environment: dict[Any, Any]) 
         if order.get("terminal"):
             take_terminal()
         restrict(order)
-        for number in DEFAULT:
+        for number in DEFAULT_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         os.execvpe(program[0], program, environment)
     except OSError as error:

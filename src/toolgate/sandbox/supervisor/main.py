@@ -5,10 +5,12 @@ import os
 import sys
 
 from toolgate.sandbox.supervisor.confine import confine
+from toolgate.sandbox.supervisor.init import run_programs
 from toolgate.sandbox.supervisor.landlock import landlock_abi
+from toolgate.sandbox.supervisor.messages import read_all
 from toolgate.sandbox.supervisor.mounts import enter_namespaces, join_network, make_network
 from toolgate.sandbox.supervisor.seccomp import can_filter
-from toolgate.sandbox.supervisor.serve import read_all, serve
+from toolgate.sandbox.supervisor.serve import serve
 from toolgate.sandbox.supervisor.supervise import FAILED
 
 
@@ -27,6 +29,8 @@ def main() -> None:
             probe()
         elif order["mode"] == "network":
             hold_network()
+        elif order["mode"] == "init":
+            run_programs(order)
         elif order["mode"] == "serve":
             serve(info_fd, parent)
         confine(order, info_fd, parent, program, dict(os.environ))

@@ -15,13 +15,11 @@ from typing import Any, NoReturn
 
 from toolgate.sandbox.supervisor.confine import confine
 from toolgate.sandbox.supervisor.kernel import LIBC, PR_SET_DUMPABLE, prctl
+from toolgate.sandbox.supervisor.messages import MAX_DESCRIPTORS, READY, read_all, received_descriptors
 from toolgate.sandbox.supervisor.supervise import FAILED, die_with_parent
 
 SYS_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220}
 CLONE_PARENT = 0x8000
-MAX_DESCRIPTORS = 253
-"""What the kernel passes on in one message."""
-READY = b"+"
 
 
 def serve(control_fd: int, parent: int) -> NoReturn:
@@ -40,7 +38,7 @@ def serve(control_fd: int, parent: int) -> NoReturn:
         said, carried, _, _ = control.recvmsg(1, room)
         if not said:
             os._exit(0)
-        fds = [fd for _, _, data in carried for fd in struct.unpack(f"{len(data) // 4}i", data)]
+        fds = received_descriptors(carried)
         pid = LIBC.syscall(number, ctypes.c_ulong(CLONE_PARENT | signal.SIGCHLD), None, None, None, None)
         if pid == 0:
             control.close()
@@ -86,12 +84,3 @@ def place_descriptors(received: list[int], wanted: list[int]) -> None:
         os.dup2(where[number], number)
         os.close(where[number])
         where[number] = number
-
-
-def read_all(fd: int) -> bytes:
-    """Read everything from the start of a descriptor."""
-    text, position = b"", 0
-    while chunk := os.pread(fd, 1 << 16, position):
-        text += chunk
-        position += len(chunk)
-    return text

@@ -8,6 +8,8 @@ import time
 from toolgate.sandbox.supervisor.kernel import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 
 FAILED = 125
+DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Signals that Python ignores and programs do not."""
 AWAITED = {signal.SIGTERM, signal.SIGCHLD}
 """The host asks to end everything, or has died; a child has ended."""
 

@@ -1,0 +1,87 @@
+"""The sandboxes of a session that are used again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from toolgate.log import logger
+from toolgate.protocol.plan import Access
+from toolgate.sandbox.launcher import Launcher
+from toolgate.sandbox.reusable import ReusableSandbox
+from toolgate.sandbox.session_directory import SessionDirectory
+from toolgate.sandbox.state_pipe import StatePipe
+from toolgate.sandbox.view_builder import ViewBuilder
+
+MAX_SANDBOXES = 2
+"""Most sandboxes per access. While a command runs in one, the next shell starts in the other."""
+
+
+class SandboxPool:
+    """Starts sandboxes that are used again, and finds those that a command may use."""
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        views: ViewBuilder,
+        places: SessionDirectory,
+        joined: Callable[[Access], tuple[int, ...]],
+    ) -> None:
+        """`joined` returns the descriptors of the network that commands with an access share."""
+        self._launcher = launcher
+        self._views = views
+        self._places = places
+        self._joined = joined
+        self._sandboxes: list[ReusableSandbox] = []
+        self._works = launcher.can_reuse(views.root)
+
+    def is_for(self, access: Access) -> bool:
+        """Whether commands with this access use sandboxes again. Those with the host's network get their own."""
+        return self._works and access != "full"
+
+    def idle(self, access: Access) -> ReusableSandbox | None:
+        """Return an idle sandbox that shows exactly what a new one would show now. Those that do not are closed."""
+        for sandbox in tuple(self._sandboxes):
+            if sandbox.is_lost:
+                self._drop(sandbox)
+            elif sandbox.is_idle and sandbox.view.access == access:
+                view = self._views.view(access, sandbox.state.path)
+                view.close()
+                if replace(view, joins=self._joined(access)) == sandbox.view:
+                    return sandbox
+                self._drop(sandbox)
+        return None
+
+    def start(self, access: Access) -> None:
+        """Start one more sandbox, if there are not enough. A command can use it as soon as it is idle."""
+        same = sum(sandbox.view.access == access and not sandbox.is_retired for sandbox in self._sandboxes)
+        if same >= MAX_SANDBOXES:
+            return
+        state = StatePipe(self._places.new_path("state"))
+        try:
+            view = replace(self._views.view(access, state.path), joins=self._joined(access))
+            try:
+                self._sandboxes.append(ReusableSandbox(self._launcher, view, state))
+            finally:
+                view.close()
+        except BaseException:
+            state.close()
+            raise
+
+    def _drop(self, sandbox: ReusableSandbox) -> None:
+        if not sandbox.was_ready:
+            logger("sandbox").info("sandbox_not_reusable")
+            self._works = False
+        self._sandboxes.remove(sandbox)
+        sandbox.close()
+
+    def discard(self) -> None:
+        """End the sandboxes. Those in which a program runs end after it."""
+        for sandbox in self._sandboxes:
+            sandbox.retire()
+
+    def close(self) -> None:
+        """End all sandboxes with what is in them."""
+        for sandbox in self._sandboxes:
+            sandbox.close()
+        self._sandboxes.clear()

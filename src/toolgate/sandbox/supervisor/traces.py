@@ -1,0 +1,54 @@
+"""What a program can leave in its sandbox besides processes and files: a sandbox with such traces is not used again."""
+
+import ctypes
+import os
+
+from toolgate.sandbox.supervisor.kernel import LIBC
+
+SYS_IOPRIO_GET = {"x86_64": 252, "aarch64": 31, "riscv64": 31, "ppc64le": 274, "s390x": 283}
+SHARED = ("shm", "sem", "msg")
+TCP = {"TCP:": (2, 6), "TCP6:": (2,)}
+"""Which words of a line count sockets: those in use, and those that were closed but keep their port for a while."""
+
+
+def traces(memory: list[str], *, own_network: bool) -> tuple[object, ...]:
+    """Return everything that a program may have changed, to be compared with an earlier result.
+
+    `memory` are the directories in memory that programs can write. A program with the user of this process can change
+    its priority and limits, which the next program would inherit.
+    """
+    return (
+        os.getpriority(os.PRIO_PROCESS, 0),
+        os.sched_getscheduler(0),
+        os.sched_getaffinity(0),
+        disk_priority(),
+        read("/proc/self/limits"),
+        *(read(f"/proc/sysvipc/{name}") for name in SHARED),
+        *((place.f_bfree, place.f_ffree) for place in map(os.statvfs, memory)),
+        *(sockets() if own_network else ()),
+    )
+
+
+def disk_priority() -> int:
+    """Return this process's priority when it uses a disk; -1 if the machine's number for that call is not known."""
+    number = SYS_IOPRIO_GET.get(os.uname().machine)
+    return -1 if number is None else int(LIBC.syscall(ctypes.c_long(number), 1, 0))
+
+
+def sockets() -> tuple[bytes, ...]:
+    """Return how many connections there are in this network namespace, also those that are only waiting to be over."""
+    lines = (read("/proc/net/sockstat") + read("/proc/net/sockstat6")).splitlines()
+    counted = ((line.split(), TCP.get(line.split(b" ", 1)[0].decode(), ())) for line in lines)
+    return tuple(words[place] for words, places in counted for place in places)
+
+
+def read(path: str) -> bytes:
+    """Return the text of a small kernel file; empty if the kernel does not have it."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b""
+    try:
+        return os.read(fd, 1 << 16)
+    finally:
+        os.close(fd)
