@@ -45,6 +45,18 @@ async def test_several_writers_one_after_the_other(path: Path) -> None:
         pipe.close()
 
 
+async def test_what_was_taken_is_not_in_the_state_of_the_next_shell(path: Path) -> None:
+    pipe = StatePipe(str(path))
+    try:
+        await write(path, b"x" * (MAX_BYTES + 1_000_000))
+        assert pipe.take() is None
+        await write(path, b"second")
+        assert pipe.take() == b"second"
+        assert pipe.take() == b""
+    finally:
+        pipe.close()
+
+
 async def test_more_than_a_state_may_have_is_read_and_dropped(path: Path) -> None:
     pipe = StatePipe(str(path))
     try:

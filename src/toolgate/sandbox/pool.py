@@ -52,11 +52,16 @@ class SandboxPool:
                 self._drop(sandbox)
         return None
 
-    def start(self, access: Access) -> None:
-        """Start one more sandbox, if there are not enough. A command can use it as soon as it is idle."""
-        same = sum(sandbox.view.access == access and not sandbox.is_retired for sandbox in self._sandboxes)
-        if same >= MAX_SANDBOXES:
-            return
+    def start(self, access: Access) -> bool:
+        """Start one more sandbox, if there are not enough. A command can use it as soon as it is idle.
+
+        Return whether that is worth waiting for: one that is used already can be used again in a moment.
+        """
+        same = [one for one in self._sandboxes if one.view.access == access and not one.is_retired]
+        if any(sandbox.is_clearing_up for sandbox in same):
+            return True
+        if len(same) >= MAX_SANDBOXES:
+            return False
         state = StatePipe(self._places.new_path("state"))
         try:
             view = replace(self._views.view(access, state.path), joins=self._joined(access))
@@ -67,6 +72,7 @@ class SandboxPool:
         except BaseException:
             state.close()
             raise
+        return False
 
     def _drop(self, sandbox: ReusableSandbox) -> None:
         if not sandbox.was_ready:

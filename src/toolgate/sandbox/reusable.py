@@ -53,7 +53,7 @@ class ReusableSandbox:
         """Whether it has ever waited for a program. Otherwise it cannot be set up here."""
         self._program: SandboxedProgram | None = None
         self.is_retired = False
-        """Whether it ends after the program that runs in it."""
+        """Whether it ends, at the latest after the program that runs in it."""
         self._is_closed = False
         self._loop = asyncio.get_running_loop()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -70,6 +70,11 @@ class ReusableSandbox:
     def is_lost(self) -> bool:
         """Whether its first process has ended, or is ending."""
         return self._control.fileno() < 0
+
+    @property
+    def is_clearing_up(self) -> bool:
+        """Whether a program has just ended, and the sandbox can be used in a moment."""
+        return self.was_ready and not self.is_idle and self._program is None and not self.is_retired
 
     def run(
         self, program: Sequence[str], environment: Mapping[str, str], descriptors: Mapping[int, int]
@@ -109,7 +114,7 @@ class ReusableSandbox:
     def _note(self, said: bytes) -> None:
         kind, program = said[:1], self._program
         if kind == READY:
-            self.is_idle = self.was_ready = True
+            self.is_idle, self.was_ready = not self.is_retired, True
         elif kind == EXIT_CODE and program is not None:
             program.ended.set_result(struct.unpack("i", said[1:])[0])
         elif kind == NOTHING_RUNS and program is not None:
@@ -138,6 +143,11 @@ class ReusableSandbox:
         """Kill a program and what it has started, if it still runs. The sandbox stays."""
         if self._program is program and self.running.first is not None:
             tree.signal_below(self.running.first, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """Kill everything inside, and never use the sandbox again."""
+        self.is_retired, self.is_idle = True, False
+        self.running.kill()
 
     def retire(self) -> None:
         """End the sandbox when nothing runs in it any more."""

@@ -264,7 +264,10 @@ class ShellProcess:
 
     def kill(self) -> None:
         """Kill everything inside, with the sandbox."""
-        self._sandbox.kill()
+        if self._reused is None or self._program is None:
+            self._sandbox.kill()
+        elif not self._program.gone.done():
+            self._reused.kill()
 
     async def stop(self, grace: float) -> None:
         """Send TERM, then KILL after `grace` seconds, and wait until nothing is left."""

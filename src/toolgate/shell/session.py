@@ -379,7 +379,7 @@ class ShellSession(AsyncClosing):
             return
         slots.keep_waiting(self, starter.discard)
         if not enough:
-            asyncio.get_running_loop().call_soon(self._prepare, access)
+            asyncio.get_running_loop().call_later(_SOON, self._prepare, access)
 
     def _hand_over(self, run: CommandRun, access: Access, deadline: float | None = None) -> CommandResult:
         job = self.jobs.add(run)

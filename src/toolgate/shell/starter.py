@@ -169,8 +169,7 @@ class Starter:
             if idle is not None:
                 self._spares.append(self._shell_in(idle))
             elif self._sandboxes.is_for(access):
-                self._sandboxes.start(access)
-                wanted = 0
+                wanted = wanted if self._sandboxes.start(access) else 0
             else:
                 self._spares.append(self._new(access, ()))
         if self._spares and state is not None and self._spares[0].loaded is None:

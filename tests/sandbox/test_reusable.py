@@ -1,0 +1,240 @@
+"""A sandbox that is used again: what the next command finds, and what ends the sandbox."""
+
+import asyncio
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox.kit import VIEWED, python
+from tests.support.shells import Shells, processes_with
+from toolgate.protocol.plan import Access
+from toolgate.sandbox.reusable import ReusableSandbox
+from toolgate.shell.result import CommandResult
+from toolgate.shell.session import ShellSession
+
+WHICH = "echo $(readlink /proc/self/ns/pid) $(cut -d ' ' -f 22 /proc/1/stat)"
+"""Names the sandbox: its PID namespace, and when its first process began, because the names are used again."""
+FOREVER = f"9{os.getpid()}.25"
+"""Seconds, as only this test process sleeps."""
+SHARED_MEMORY = """
+assert libc.shmget(0, 4096, 0o1600) >= 0
+"""
+CLOSED_CONNECTION = """
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+accepted, _ = server.accept()
+for one in (client, accepted, server):
+    one.close()
+"""
+DISK_PRIORITY = "assert call((251, 30), 1, 1, 3 << 13) == 0"
+
+
+async def settled(session: ShellSession) -> None:
+    """Wait until a sandbox waits for the next command, and nothing may change which one it is."""
+    starter, _ = session._parts()
+    while True:
+        await asyncio.sleep(0.005)
+        sandboxes = starter._sandboxes._sandboxes
+        if starter._spares or (any(one.is_idle for one in sandboxes) and not any(map(is_busy, sandboxes))):
+            return
+
+
+def is_busy(sandbox: ReusableSandbox) -> bool:
+    """Whether the next moment may change which sandbox the next command gets."""
+    return sandbox.is_clearing_up or not (sandbox.is_idle or sandbox.is_retired or sandbox.was_ready)
+
+
+def run_settled(
+    shells: Shells, *lines: str, access: Access = "write", between: Callable[[], object] = lambda: None
+) -> list[CommandResult]:
+    """Run a first command, which prepares a sandbox, and then these, each when a sandbox waits for it."""
+
+    async def script(session: ShellSession) -> list[CommandResult]:
+        await session.execute("true", 60, access)
+        results = []
+        for line in lines:
+            await settled(session)
+            results.append(await session.execute(line, 60, access))
+            between()
+        return results
+
+    return shells.run(script)
+
+
+def same_sandbox(results: list[CommandResult]) -> bool:
+    """Whether all commands printed the same namespace, in their last lines."""
+    assert all(result.exit_code == 0 for result in results), results
+    return len({result.stdout.splitlines()[-1] for result in results}) == 1
+
+
+@VIEWED
+@pytest.mark.parametrize("access", ["read", "write"])
+def test_one_command_after_another_runs_in_the_same_sandbox(shells: Shells, access: Access) -> None:
+    assert same_sandbox(run_settled(shells, WHICH, WHICH, WHICH, access=access))
+
+
+@VIEWED
+def test_commands_with_the_network_of_the_host_have_sandboxes_of_their_own(shells: Shells) -> None:
+    async def script(session: ShellSession) -> list[CommandResult]:
+        return [await session.execute(WHICH, 60, "full") for _ in range(3)]
+
+    assert len({result.stdout for result in shells.run(script)}) == 3
+
+
+@VIEWED
+def test_what_a_command_leaves_running_has_ended_before_the_next_one(shells: Shells) -> None:
+    left = f"(setsid sleep {FOREVER} &); sleep {FOREVER} & disown; "
+    first, second = run_settled(shells, f"{left}{WHICH}", f"cat /proc/[0-9]*/cmdline | tr '\\0' ' '; echo; {WHICH}")
+
+    assert FOREVER not in second.stdout
+    assert same_sandbox([first, second])
+    assert processes_with(FOREVER) == []
+
+
+@VIEWED
+@pytest.mark.parametrize(
+    "trace",
+    [
+        pytest.param("echo left > /dev/shm/left", id="a file in memory"),
+        pytest.param("prlimit --pid 1 --nofile=128:128", id="a limit of the first process"),
+        pytest.param("renice 5 1", id="its priority"),
+        pytest.param("taskset -p 1 1", id="its processors"),
+        pytest.param(python(DISK_PRIORITY), id="its disk priority"),
+        pytest.param(python(SHARED_MEMORY), id="shared memory"),
+        pytest.param(python(CLOSED_CONNECTION), id="a port that is not free yet"),
+    ],
+)
+def test_a_sandbox_in_which_something_was_left_is_not_used_again(shells: Shells, trace: str) -> None:
+    look = "ls /dev/shm; nice; ulimit -n; tail -n +2 /proc/sysvipc/shm; taskset -p $$ | grep -o '[^ ]*$'"
+    before, left, after = run_settled(shells, f"{look}; {WHICH}", f"{trace}\n{WHICH}", f"{look}; {WHICH}")
+
+    assert same_sandbox([before, left])
+    assert not same_sandbox([left, after])
+    assert after.stdout.splitlines()[:-1] == before.stdout.splitlines()[:-1]
+
+
+@VIEWED
+def test_a_command_cannot_end_stop_or_look_into_the_first_process(shells: Shells) -> None:
+    attack = (
+        "kill -9 1; kill -STOP 1; kill -TERM 1; for name in environ maps mem fd/0; do head -c 1 /proc/1/$name; done"
+    )
+    first, second = run_settled(shells, f"{attack}; {WHICH}", WHICH)
+
+    assert same_sandbox([first, second])
+    assert first.stderr.count("Permission denied") == 4
+
+
+@VIEWED
+def test_a_command_gets_its_streams_and_no_other_descriptor(shells: Shells) -> None:
+    (result,) = run_settled(shells, "cd /proc/self/fd && echo *")
+
+    assert result.stdout == "0 1 2 3\n"  # the last is the directory that is listed
+
+
+@VIEWED
+def test_exit_codes_and_the_state_of_the_shell_are_those_of_each_command(shells: Shells) -> None:
+    results = run_settled(shells, "x=1; cd sub; (exit 7)", "kill -9 $$", "echo $x ${PWD##*/}; exit 3", "echo $?")
+
+    assert [result.exit_code for result in results] == [7, 137, 3, 0]
+    assert [result.stdout for result in results[2:]] == ["1 sub\n", "0\n"]
+
+
+@VIEWED
+def test_what_is_new_in_the_project_is_protected_from_the_next_command(shells: Shells) -> None:
+    def begin_repository() -> None:
+        (shells.root / ".git").mkdir(exist_ok=True)
+        (shells.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+
+    (shells.root / "sub" / ".git").mkdir()
+    before, after = run_settled(shells, WHICH, f"echo > .git/HEAD; {WHICH}", between=begin_repository)
+
+    assert not same_sandbox([before, after])
+    assert (shells.root / ".git" / "HEAD").read_text() == "ref: refs/heads/main\n"
+
+
+@VIEWED
+def test_a_new_secret_file_is_hidden_from_the_next_command(shells: Shells) -> None:
+    shells.guarded = True
+    secret = shells.root / ".env"
+    before, after = run_settled(
+        shells, WHICH, f"cat .env; {WHICH}", between=lambda: secret.write_text("API_KEY=0123456789abcdef\n")
+    )
+
+    assert not same_sandbox([before, after])
+    assert "0123456789abcdef" not in after.stdout
+
+
+@VIEWED
+@pytest.mark.parametrize("trap", ["true", "trap '' TERM"])
+def test_after_a_deadline_nothing_is_left_and_the_next_command_runs(shells: Shells, trap: str) -> None:
+    async def script(session: ShellSession) -> list[CommandResult]:
+        await session.execute("true", 60)
+        await settled(session)
+        return [await session.execute(f"{trap}; sleep {FOREVER}", 0.5), await session.execute("echo next", 60)]
+
+    late, after = shells.run(script)
+
+    assert late.timed_out
+    assert after.stdout == "next\n"
+    assert processes_with(FOREVER) == []
+
+
+@VIEWED
+def test_a_job_keeps_its_sandbox_and_others_run_beside_it(shells: Shells) -> None:
+    async def script(session: ShellSession) -> tuple[str, list[CommandResult]]:
+        await session.execute("true", 60)
+        await settled(session)
+        started = await session.execute(f"{WHICH}; sleep {FOREVER}", background=True)
+        assert started.job_id is not None
+        others = []
+        for _ in range(3):
+            others.append(await session.execute(WHICH, 60))
+            await settled(session)
+        while not session.jobs.output(started.job_id)[0]:
+            await asyncio.sleep(0.005)
+        return session.jobs.output(started.job_id)[0], others
+
+    job, others = shells.run(script)
+
+    assert job not in {result.stdout for result in others}
+    assert same_sandbox(others[1:])
+    assert processes_with(FOREVER) == []
+
+
+@VIEWED
+def test_a_shell_that_was_started_for_another_directory_is_ended_and_its_sandbox_stays(shells: Shells) -> None:
+    async def script(session: ShellSession) -> list[CommandResult]:
+        await session.execute("true", 60)
+        results = []
+        for cwd in (None, str(shells.root / "sub"), None):
+            await settled(session)
+            results.append(await session.execute(f"pwd; {WHICH}", 60, cwd=cwd))
+        return results
+
+    results = shells.run(script)
+
+    assert [Path(result.stdout.splitlines()[0]).name for result in results] == ["root", "sub", "root"]
+    assert results[0].stdout.splitlines()[1] == results[2].stdout.splitlines()[1]
+
+
+@VIEWED
+def test_a_restart_ends_the_sandboxes(shells: Shells) -> None:
+    async def script(session: ShellSession) -> list[CommandResult]:
+        await session.execute("true", 60)
+        await settled(session)
+        before = await session.execute(WHICH, 60)
+        await session.restart()
+        return [before, await session.execute(WHICH, 60)]
+
+    assert not same_sandbox(shells.run(script))
+
+
+@VIEWED
+def test_descriptors_are_renumbered_even_if_they_stand_in_each_others_way(shells: Shells) -> None:
+    words = shlex.quote("exec 9>&1; echo to nine >&9; echo $0")
+    (result,) = run_settled(shells, f"bash -c {words} name")
+
+    assert result.stdout == "to nine\nname\n"
