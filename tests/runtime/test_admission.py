@@ -1,10 +1,11 @@
 """The mode gate's answer is kept only as long as everything that it depends on stays as it is."""
 
+from pathlib import Path
 from typing import Any
 
 import toolgate
 from tests.kit import BOTH, ProbeTool, call, code_of
-from toolgate import CallableToolset, ToolContext, ToolMode, ToolRegistry
+from toolgate import CallableToolset, ToolCall, ToolContext, ToolMode, ToolRegistry
 
 CODING, CHAT = ToolMode.coding, ToolMode.chat_safe
 
@@ -112,3 +113,10 @@ async def test_a_broken_tool_rests_although_it_has_passed_before() -> None:
     for _ in range(3):
         assert code_of(await toolset.handle(call(arguments={"broken": True}))) == "INTERNAL_ERROR"
     assert await passes(toolset) == "CIRCUIT_OPEN"
+
+
+async def test_the_example_for_unreadable_arguments_names_only_what_is_required(tmp_path: Path) -> None:
+    async with toolgate.open(tmp_path, CODING) as toolset:
+        result = await toolset.handle(ToolCall(id="1", name="read_file", arguments='{"arguments": '))
+
+    assert result.message.endswith('CORRECTION: call read_file with {"path": "…"}')

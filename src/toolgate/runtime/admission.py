@@ -188,7 +188,7 @@ def _doubtful(invocation: Invocation, resolved: ResolvedTool, given: str | dict[
 def _unreadable(invocation: Invocation, resolved: ResolvedTool, why: str) -> ToolResponse:
     name = invocation.name
     invocation.extras = {"failureCategory": "invalid_usage", "toolName": name, "parseError": why}
-    message = repair_message(name, f"arguments: {why}", _example(invocation, resolved, ("arguments",)))
+    message = repair_message(name, f"arguments: {why}", resolved.example)
     return invocation.refuse_in_words("arguments", ErrorCode.INVALID_PARAM, message)
 
 
