@@ -9,8 +9,8 @@ import pytest
 from tests.support.shells import make_layer
 from toolgate.sandbox.bubblewrap import Bubblewrap
 from toolgate.sandbox.layer import Wrapper
-from toolgate.sandbox.pool import MAX_SANDBOXES
-from toolgate.sandbox.view import View
+from toolgate.sandbox.pool import MAX_SANDBOXES, files_of_mounts
+from toolgate.sandbox.view import Mount, View
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
 
@@ -51,6 +51,27 @@ async def test_there_are_no_more_sandboxes_than_the_limit(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["landlock", "off"])
 async def test_layers_without_namespaces_reuse_nothing(tmp_path: Path, name: str) -> None:
     assert not make_layer(name).can_reuse(str(tmp_path))
+
+
+def test_a_covered_file_that_is_replaced_makes_a_difference(tmp_path: Path) -> None:
+    covered, other = tmp_path / "shadow", tmp_path / "shadow-"
+    for path in (covered, other):
+        path.write_text("root")
+    view = View(
+        access="write",
+        mounts=(Mount("ro", str(covered), "/dev/null"),),
+        network=False,
+        directory=str(tmp_path),
+        state_pipe="",
+        base="",
+        grants=(),
+        processes=1,
+    )
+    before = files_of_mounts(view)
+
+    assert files_of_mounts(view) == before
+    other.rename(covered)
+    assert files_of_mounts(view) != before
 
 
 def test_a_python_that_commands_can_replace_is_no_first_process(monkeypatch: pytest.MonkeyPatch) -> None:

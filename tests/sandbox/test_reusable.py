@@ -1,8 +1,11 @@
 """A sandbox that is used again: what the next command finds, and what ends the sandbox."""
 
 import asyncio
+import errno
 import os
+import select
 import shlex
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from tests.sandbox.kit import VIEWED, python
 from tests.support.shells import Shells, processes_with
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.reusable import ReusableSandbox
+from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
 
@@ -28,6 +32,10 @@ client = socket.create_connection(server.getsockname())
 accepted, _ = server.accept()
 for one in (client, accepted, server):
     one.close()
+"""
+SLICE = """
+attributes = struct.pack("IIQiIQQQII", 56, 0, 0, 0, 0, 100_000_000, 0, 0, 0, 0)
+call((314, 274), 1, attributes, 0)
 """
 DISK_PRIORITY = "assert call((251, 30), 1, 1, 3 << 13) == 0"
 
@@ -103,12 +111,15 @@ def test_what_a_command_leaves_running_has_ended_before_the_next_one(shells: She
         pytest.param("renice 5 1", id="its priority"),
         pytest.param("taskset -p 1 1", id="its processors"),
         pytest.param(python(DISK_PRIORITY), id="its disk priority"),
+        pytest.param(python(SLICE), id="its scheduling"),
+        pytest.param("chmod 700 /dev/shm", id="the mode of a directory in memory"),
         pytest.param(python(SHARED_MEMORY), id="shared memory"),
         pytest.param(python(CLOSED_CONNECTION), id="a port that is not free yet"),
     ],
 )
 def test_a_sandbox_in_which_something_was_left_is_not_used_again(shells: Shells, trace: str) -> None:
-    look = "ls /dev/shm; nice; ulimit -n; tail -n +2 /proc/sysvipc/shm; taskset -p $$ | grep -o '[^ ]*$'"
+    look = "ls -ld /dev/shm | cut -c 1-10; ls /dev/shm; nice; ulimit -n; tail -n +2 /proc/sysvipc/shm"
+    look += "; taskset -p $$ | grep -o '[^ ]*$'"
     before, left, after = run_settled(shells, f"{look}; {WHICH}", f"{trace}\n{WHICH}", f"{look}; {WHICH}")
 
     assert same_sandbox([before, left])
@@ -183,28 +194,6 @@ def test_after_a_deadline_nothing_is_left_and_the_next_command_runs(shells: Shel
 
 
 @VIEWED
-def test_a_job_keeps_its_sandbox_and_others_run_beside_it(shells: Shells) -> None:
-    async def script(session: ShellSession) -> tuple[str, list[CommandResult]]:
-        await session.execute("true", 60)
-        await settled(session)
-        started = await session.execute(f"{WHICH}; sleep {FOREVER}", background=True)
-        assert started.job_id is not None
-        others = []
-        for _ in range(3):
-            others.append(await session.execute(WHICH, 60))
-            await settled(session)
-        while not session.jobs.output(started.job_id)[0]:
-            await asyncio.sleep(0.005)
-        return session.jobs.output(started.job_id)[0], others
-
-    job, others = shells.run(script)
-
-    assert job not in {result.stdout for result in others}
-    assert same_sandbox(others[1:])
-    assert processes_with(FOREVER) == []
-
-
-@VIEWED
 def test_a_shell_that_was_started_for_another_directory_is_ended_and_its_sandbox_stays(shells: Shells) -> None:
     async def script(session: ShellSession) -> list[CommandResult]:
         await session.execute("true", 60)
@@ -218,6 +207,89 @@ def test_a_shell_that_was_started_for_another_directory_is_ended_and_its_sandbox
 
     assert [Path(result.stdout.splitlines()[0]).name for result in results] == ["root", "sub", "root"]
     assert results[0].stdout.splitlines()[1] == results[2].stdout.splitlines()[1]
+
+
+@VIEWED
+def test_the_state_of_the_next_command_is_kept_whatever_the_last_one_did_to_its_pipe(shells: Shells) -> None:
+    results = run_settled(shells, "chmod 000 /run/toolgate/state", "cd sub; x=2", "echo ${PWD##*/} $x")
+
+    assert results[2].stdout == "sub 2\n"
+
+
+@VIEWED
+def test_a_lock_on_standard_input_does_not_outlive_a_command(shells: Shells) -> None:
+    results = run_settled(shells, "flock -n -x 0", "flock -n -x 0")
+
+    assert [result.exit_code for result in results] == [0, 0]
+
+
+@VIEWED
+def test_no_message_queue_is_left(shells: Shells) -> None:
+    make = python('print(libc.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o600, None), ctypes.get_errno())')
+    (result,) = run_settled(shells, make)
+
+    assert result.stdout == f"-1 {errno.EACCES}\n"
+
+
+@VIEWED
+def test_a_directory_that_is_replaced_on_the_host_is_not_shown_any_more(shells: Shells) -> None:
+    beside = shells.evil / "beside"
+    beside.mkdir()
+    (beside / "name").write_text("old")
+    beside.chmod(0o755)
+    shells.options = ShellOptions(extra=(str(beside),))
+
+    def replace() -> None:
+        if not beside.with_name("moved").exists():
+            beside.rename(beside.with_name("moved"))
+            beside.mkdir()
+            (beside / "name").write_text("new")
+
+    before, after = run_settled(shells, f"cat {beside}/name", f"cat {beside}/name", between=replace)
+
+    assert (before.stdout, after.stdout) == ("old", "new")
+
+
+@VIEWED
+def test_while_a_job_runs_no_sandbox_is_used_again(shells: Shells) -> None:
+    async def script(session: ShellSession) -> list[CommandResult]:
+        await session.execute("true", 60)
+        await settled(session)
+        await session.execute(f"sleep {FOREVER}", background=True)
+        return [await session.execute(WHICH, 60) for _ in range(4)]
+
+    assert len({result.stdout for result in shells.run(script)}) == 4
+
+
+@VIEWED
+def test_a_sandbox_whose_first_process_was_killed_fails_no_command(shells: Shells) -> None:
+    async def script(session: ShellSession) -> CommandResult:
+        await session.execute("true", 60)
+        starter, _ = session._parts()
+        while not any(one.is_idle for one in starter._sandboxes._sandboxes):
+            await asyncio.sleep(0.005)
+        first = starter._sandboxes._sandboxes[0].running.first
+        assert first is not None
+        handle = os.pidfd_open(first)
+        os.kill(first, signal.SIGKILL)
+        select.select([handle], [], [])  # it has ended, and the event loop does not know yet
+        os.close(handle)
+        return await session.execute("echo next", 60)
+
+    assert shells.run(script).stdout == "next\n"
+
+
+@VIEWED
+def test_a_restart_while_a_sandbox_starts_does_not_turn_them_off(shells: Shells) -> None:
+    async def script(session: ShellSession) -> bool:
+        await session.execute("true", 60)
+        starter, _ = session._parts()
+        starter.prepare("write", None, 1)
+        await session.restart()
+        await session.execute("true", 60)
+        return starter._sandboxes.is_for("write")
+
+    assert shells.run(script)
 
 
 @VIEWED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,6 +13,7 @@ from toolgate.sandbox.launcher import Launcher
 from toolgate.sandbox.reusable import ReusableSandbox
 from toolgate.sandbox.session_directory import SessionDirectory
 from toolgate.sandbox.state_pipe import StatePipe
+from toolgate.sandbox.view import View
 from toolgate.sandbox.view_builder import ViewBuilder
 
 MAX_SANDBOXES = 2
@@ -47,7 +50,8 @@ class SandboxPool:
             elif sandbox.is_idle and sandbox.view.access == access:
                 view = self._views.view(access, sandbox.state.path)
                 view.close()
-                if replace(view, joins=self._joined(access)) == sandbox.view:
+                is_same = replace(view, joins=self._joined(access)) == sandbox.view
+                if is_same and files_of_mounts(view) == sandbox.files:
                     return sandbox
                 self._drop(sandbox)
         return None
@@ -66,7 +70,7 @@ class SandboxPool:
         try:
             view = replace(self._views.view(access, state.path), joins=self._joined(access))
             try:
-                self._sandboxes.append(ReusableSandbox(self._launcher, view, state))
+                self._sandboxes.append(ReusableSandbox(self._launcher, view, state, files_of_mounts(view)))
             finally:
                 view.close()
         except BaseException:
@@ -75,7 +79,7 @@ class SandboxPool:
         return False
 
     def _drop(self, sandbox: ReusableSandbox) -> None:
-        if not sandbox.was_ready:
+        if not sandbox.was_ready and not sandbox.is_retired:
             logger("sandbox").info("sandbox_not_reusable")
             self._works = False
         self._sandboxes.remove(sandbox)
@@ -91,3 +95,22 @@ class SandboxPool:
         for sandbox in self._sandboxes:
             sandbox.close()
         self._sandboxes.clear()
+
+
+def files_of_mounts(view: View) -> tuple[object, ...]:
+    """Identify what each mount shows and covers on the host.
+
+    The kernel takes a mount away when somebody replaces the file that it covers, and a directory that was moved away
+    stays mounted.
+    """
+    paths = (path for mount in view.mounts if mount.kind in ("ro", "rw") for path in (mount.source, mount.target))
+    return tuple(map(_identity, paths))
+
+
+def _identity(path: str) -> tuple[int, ...]:
+    """Identify a file, also if another one gets its number later; empty if there is none."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return ()
+    return info.st_dev, info.st_ino, info.st_ctime_ns if stat.S_ISREG(info.st_mode) else 0

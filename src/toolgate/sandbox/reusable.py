@@ -43,9 +43,10 @@ class ReusableSandbox:
     compares what it finds with what it found at the start.
     """
 
-    def __init__(self, launcher: Launcher, view: View, state: StatePipe) -> None:
-        """Start it. It owns `state`. Raises `OSError`."""
+    def __init__(self, launcher: Launcher, view: View, state: StatePipe, files: tuple[object, ...] = ()) -> None:
+        """Start it. It owns `state`. `files` identify what its mounts show and cover. Raises `OSError`."""
         self.view = view
+        self.files = files
         self.state = state
         self.is_idle = False
         """Whether it waits for a program."""
@@ -110,6 +111,8 @@ class ReusableSandbox:
                 self._lose()
                 return
             self._note(said)
+            if self.is_lost:
+                return
 
     def _note(self, said: bytes) -> None:
         kind, program = said[:1], self._program

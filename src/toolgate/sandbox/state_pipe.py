@@ -10,6 +10,9 @@ MAX_BYTES = 4 << 20
 """A larger state is dropped, and the last known one stays."""
 _CHUNK = 1 << 16
 """Capacity of a pipe in bytes."""
+_MAX_CHUNKS = 16
+"""Most chunks that a pipe can hold: a command without rights cannot make it larger than 1 MiB."""
+_MODE = 0o600
 _PAUSE = 0.001
 """Seconds between two reads. A shell writes its state in many small pieces, and a command may write without end."""
 
@@ -23,7 +26,7 @@ class StatePipe:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        os.mkfifo(path, 0o600)
+        os.mkfifo(path, _MODE)
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         except BaseException:
@@ -65,9 +68,11 @@ class StatePipe:
     def take(self) -> bytes | None:
         """Return what the shell wrote, as `text` does, and forget it: the next shell writes into the same pipe."""
         text = self.text()
-        while self._take():
-            continue
+        for _ in range(_MAX_CHUNKS):
+            if not self._take():
+                break
         self._text.clear()
+        os.fchmod(self._fd, _MODE)  # a command may have changed it, and the next shell could not write its state
         return text
 
     def close(self) -> None:

@@ -76,6 +76,11 @@ class Jobs:
         """Return all jobs of the session, oldest first."""
         return [self._info(name) for name in self._runs]
 
+    @property
+    def any_running(self) -> bool:
+        """Whether a job runs."""
+        return any(run.alive for run in self._runs.values())
+
     def is_running(self, access: Access) -> bool:
         """Whether a job with this access runs."""
         return any(run.alive and run.access == access for run in self._runs.values())

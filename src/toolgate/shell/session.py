@@ -296,6 +296,7 @@ class ShellSession(AsyncClosing):
         check_root(self._workspace, self._root)
         self._follow_root()
         starter, memory = self._parts()
+        starter.has_jobs = self.jobs.any_running
         sealed = check_scripts(self._workspace, scripts)
         state = memory.for_access(access).entering(cwd)
         git = None if job else starter.git_list(command, access, state)
@@ -338,6 +339,8 @@ class ShellSession(AsyncClosing):
             raise _starved()
         notes = [*self._keep_state(run, access), *await starter.ended(run.process)]
         result = self._result(run, access, timed_out=not in_time, notes=notes)
+        if self.jobs.any_running:
+            run.process.retire_sandbox()
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
         # starting a shell blocks the event loop, and the caller has long output to cut or an answer to store
@@ -371,6 +374,7 @@ class ShellSession(AsyncClosing):
         if self._closed or self._made is None:
             return
         starter, memory = self._made
+        starter.has_jobs = self.jobs.any_running
         try:
             state = None if self._turn.locked() else memory.for_access(access)
             enough = starter.prepare(access, state, min(1 + self._hurried, _MAX_AHEAD))

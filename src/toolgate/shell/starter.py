@@ -101,6 +101,8 @@ class Starter:
         self._sandboxes = SandboxPool(self._launcher, self.views, self.places, self._joined)
         self._networks: dict[Access, SharedNetwork | None] = {}
         """The network that commands of one access share, since the first job; None if there can be none."""
+        self.has_jobs = False
+        """Whether jobs run beside the next command."""
         self._spares: list[ShellProcess] = []
         self._kills = 0
 
@@ -143,12 +145,8 @@ class Starter:
             return process
         self._keep_fitting(access, state)
         usual = not roots and not scripts and not unlocked and console is None
-        if self._spares and usual:
-            process = self._spares.pop(0)
-        elif usual and (idle := self._sandboxes.idle(access)) is not None:
-            process = self._shell_in(idle)
-        else:
-            process = self._new(access, roots, scripts=scripts, unlocked=unlocked, console=console)
+        waiting = self._waiting_shell(access) if usual else None
+        process = waiting or self._new(access, roots, scripts=scripts, unlocked=unlocked, console=console)
         if process.loaded is None:
             process.load(state)
         return process
@@ -165,13 +163,11 @@ class Starter:
         """
         self._keep_fitting(access, state)
         if len(self._spares) < wanted:
-            idle = self._sandboxes.idle(access)
-            if idle is not None:
-                self._spares.append(self._shell_in(idle))
-            elif self._sandboxes.is_for(access):
+            process = self._in_idle_sandbox(access)
+            if process is None and self._sandboxes.is_for(access) and not self.has_jobs:
                 wanted = wanted if self._sandboxes.start(access) else 0
             else:
-                self._spares.append(self._new(access, ()))
+                self._spares.append(process or self._new(access, ()))
         if self._spares and state is not None and self._spares[0].loaded is None:
             self._spares[0].load(state)
         return len(self._spares) >= wanted
@@ -232,9 +228,23 @@ class Starter:
         self._copies[process] = list(sealed.values())
         return process
 
-    def _shell_in(self, sandbox: ReusableSandbox) -> ShellProcess:
-        """Start a shell in a sandbox that is used again."""
-        return ShellProcess(self._start(sandbox.view, sandbox.state, sandbox=sandbox))
+    def _waiting_shell(self, access: Access) -> ShellProcess | None:
+        """Return a shell that was started in advance, or one in a sandbox that is there; None if there is neither."""
+        return self._spares.pop(0) if self._spares else self._in_idle_sandbox(access)
+
+    def _in_idle_sandbox(self, access: Access) -> ShellProcess | None:
+        """Start a shell in a sandbox that is used again; None if there is none that a command may use.
+
+        A job could have got descriptors of the sandbox from the last command in it, so none is used while one runs.
+        """
+        sandbox = None if self.has_jobs else self._sandboxes.idle(access)
+        if sandbox is None:
+            return None
+        try:
+            return ShellProcess(self._start(sandbox.view, sandbox.state, sandbox=sandbox))
+        except ConnectionError:  # its first process was killed, and nothing has started
+            sandbox.kill()
+            return None
 
     def _start(
         self,

@@ -103,6 +103,8 @@ ATTRIBUTES = (
     " lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
 ).split()
 """Modes, owners, times and extended attributes, which Landlock does not cover."""
+QUEUES = ["mq_open", "mq_unlink"]
+"""Message queues outlive the processes of a command, and no file shows them: a sandbox that is used again has none."""
 SHARED = "mq_open mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget".split()
 """Memory, queues and semaphores that all processes of a user share where there is no namespace of their own."""
 MISSING = ("clone3", "io_uring_enter", "io_uring_register", "io_uring_setup")

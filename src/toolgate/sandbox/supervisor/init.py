@@ -21,6 +21,7 @@ from toolgate.sandbox.supervisor.traces import traces
 EXIT_CODE = b"="
 """What an exit code follows."""
 NOTHING_RUNS = b"."
+EMPTY_INPUT = ((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),)
 
 
 def run_programs(order: dict[str, Any]) -> NoReturn:
@@ -32,6 +33,7 @@ def run_programs(order: dict[str, Any]) -> NoReturn:
         sys.exit(FAILED)
     prctl(PR_SET_DUMPABLE, 0)
     gc.disable()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the kernel protects this process only from signals without a handler
     os.closerange(3, order["control"])
     os.closerange(order["control"] + 1, 1 << 20)
     os.set_inheritable(order["control"], False)
@@ -71,13 +73,16 @@ def run_program(fds: list[int]) -> int:
     return first_of_namespace(command)
 
 
-def renumber(received: list[int], wanted: list[int]) -> list[tuple[int, ...]]:
-    """Return what gives each received descriptor the number that is wanted: first out of the way, then into place."""
+def renumber(received: list[int], wanted: list[int]) -> list[tuple[Any, ...]]:
+    """Return what gives each received descriptor the number that is wanted: first out of the way, then into place.
+
+    Standard input is empty if none is wanted, and opened anew: a lock on it must not outlive the program.
+    """
     above = 1 + max(*received, *wanted)
     aside = [(os.POSIX_SPAWN_DUP2, fd, above + place) for place, fd in enumerate(received)]
     into = [(os.POSIX_SPAWN_DUP2, above + place, number) for place, number in enumerate(wanted)]
     closed = [(os.POSIX_SPAWN_CLOSE, above + place) for place in range(len(received))]
-    return [*aside, *into, *closed]
+    return [*aside, *EMPTY_INPUT, *into, *closed]
 
 
 def end_others() -> None:

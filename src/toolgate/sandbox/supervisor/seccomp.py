@@ -8,6 +8,7 @@ from toolgate.sandbox.supervisor.call_numbers import (
     ATTRIBUTES,
     MISSING,
     PRIVILEGED,
+    QUEUES,
     SHARED,
     call_number,
 )
@@ -119,6 +120,7 @@ def command_filter(machine: str, *, sockets: str, alone: bool = False, attribute
         *rule(machine, "mknodat", [argument(2), *devices]),
         *socket_rules(machine, sockets),
         *(alone_rules(machine, attributes=attributes) if alone else ()),
+        *(() if sockets == "all" else forbidden(machine, QUEUES, EACCES)),
     ]
     return assembled(machine, lines)
 

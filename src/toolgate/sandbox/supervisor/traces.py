@@ -6,7 +6,10 @@ import os
 from toolgate.sandbox.supervisor.kernel import LIBC
 
 SYS_IOPRIO_GET = {"x86_64": 252, "aarch64": 31, "riscv64": 31, "ppc64le": 274, "s390x": 283}
-SHARED = ("shm", "sem", "msg")
+SYS_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275, "riscv64": 275, "ppc64le": 356, "s390x": 346}
+SCHED_ATTR_SIZE = 56
+IPC = ("shm", "sem", "msg")
+TERMINALS = ("/dev/pts", "/dev/pts/ptmx")
 TCP = {"TCP:": (2, 6), "TCP6:": (2,)}
 """Which words of a line count sockets: those in use, and those that were closed but keep their port for a while."""
 
@@ -18,15 +21,34 @@ def traces(memory: list[str], *, own_network: bool) -> tuple[object, ...]:
     its priority and limits, which the next program would inherit.
     """
     return (
-        os.getpriority(os.PRIO_PROCESS, 0),
-        os.sched_getscheduler(0),
+        scheduling(),
         os.sched_getaffinity(0),
         disk_priority(),
         read("/proc/self/limits"),
-        *(read(f"/proc/sysvipc/{name}") for name in SHARED),
+        *(read(f"/proc/sysvipc/{name}") for name in IPC),
         *((place.f_bfree, place.f_ffree) for place in map(os.statvfs, memory)),
+        *(owner_and_mode(path) for path in (*memory, *TERMINALS)),
         *(sockets() if own_network else ()),
     )
+
+
+def scheduling() -> bytes:
+    """Return how the kernel schedules this process; empty if the machine's number for that call is not known."""
+    number = SYS_SCHED_GETATTR.get(os.uname().machine)
+    if number is None:
+        return b""
+    found = ctypes.create_string_buffer(SCHED_ATTR_SIZE)
+    LIBC.syscall(ctypes.c_long(number), 0, found, ctypes.c_uint(SCHED_ATTR_SIZE), 0)
+    return found.raw
+
+
+def owner_and_mode(path: str) -> tuple[int, ...]:
+    """Return who owns a path and who may use it; empty if it does not exist."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return ()
+    return info.st_uid, info.st_gid, info.st_mode
 
 
 def disk_priority() -> int:
