@@ -103,6 +103,8 @@ async def settled(session: ShellSession) -> int:
     """How many descriptors are open when no shell waits; files that the next shells will use again apart."""
     await asyncio.sleep(0.2)
     await session.restart()
+    while any(not sandbox.is_lost for sandbox in session._parts()[0]._sandboxes._sandboxes):
+        await asyncio.sleep(0.005)
     links = [os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
     return sum("/state-" not in link for link in links)
 

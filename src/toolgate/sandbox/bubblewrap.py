@@ -49,7 +49,12 @@ class Bubblewrap:
         if control_fd < 0:
             return self._wrap(view, "--info-fd", str(info_fd))
         wrapper = self._wrap(view, "--info-fd", str(info_fd), "--as-pid-1")
-        init = supervisor_call({"mode": "init", **init_order(view, control_fd)}, info_fd)
+        try:
+            init = supervisor_call({"mode": "init", **init_order(view, control_fd)}, info_fd)
+        except OSError:
+            for fd in wrapper.fds:
+                os.close(fd)
+            raise
         return Wrapper([*wrapper.argv, *init.argv], (*wrapper.fds, *init.fds), wrapper.sources)
 
     def _wrap(self, view: View, *options: str) -> Wrapper:
