@@ -66,9 +66,8 @@ def fault(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Faul
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer gives a locked database half a second instead of ten, and its log has no room in advance."""
+    """A writer gives a locked database half a second instead of ten."""
     monkeypatch.setattr("toolgate.sessions.connections.WRITE_TIMEOUT", 0.5)
-    monkeypatch.setattr("toolgate.sessions.log_space.LogSpace.is_used_up", lambda _: False)
 
 
 def _file(directory: Path) -> Path:

@@ -84,7 +84,7 @@ async def main():
     except OSError:
         os.close(filler)
     try:
-        await manager.append_message(session, "user", "x" * 1_000_000)  # more than the room in the log
+        await manager.append_message(session, "user", "x" * 500_000)
     except StoreError as error:
         print(error)
     print([message.content for message in await manager.messages(session)])

@@ -77,9 +77,8 @@ async def test_a_torn_end_is_no_damage(killed: tuple[Path, str]) -> None:
     """The last transaction, which was not confirmed, is incomplete: a power cut does that."""
     path, session = killed
     os.unlink(f"{path}-shm")
-    found = sqlite_log.log_state(str(path))
-    assert found is not None
-    os.truncate(f"{path}-wal", 32 + found.commits[-1] * PAGE - 1000)
+    length = os.stat(f"{path}-wal").st_size
+    os.truncate(f"{path}-wal", length - 1000)
     assert await opened(path, session) == ("", 19)
 
 

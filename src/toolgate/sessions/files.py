@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from io import FileIO
 from typing import NamedTuple
 
 from toolgate.errors import StoreError
@@ -233,8 +232,3 @@ def check_writable(path: str) -> str | None:
 def _ours(tables: set[str]) -> bool:
     """Other programs use Alembic, too."""
     return {"alembic_version", "sessions", "events"} <= tables
-
-
-def open_log(path: str) -> FileIO:
-    """SQLite's own log of a database, for making it longer; this never creates one."""
-    return open(f"{path}-wal", "r+b", buffering=0)

@@ -15,13 +15,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from toolgate.log import logger
 from toolgate.sessions import faults
 from toolgate.sessions.append import Append, together
 from toolgate.sessions.connections import SqliteTransaction, connect, identity
 from toolgate.sessions.driver import Unit
 from toolgate.sessions.feed import Feed
-from toolgate.sessions.log_space import LogSpace
 from toolgate.workspace.threads import start_thread
 
 T = TypeVar("T")
@@ -51,7 +49,6 @@ class Writer:
         self._gathering: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        self._log_space = LogSpace(path)
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -104,8 +101,6 @@ class Writer:
                 jobs += more
             self._commit(jobs)
             _deliver(jobs)
-            if self._queue.empty():
-                self._make_room()
         if self._connection is not None:
             self._connection.close()
 
@@ -121,14 +116,6 @@ class Writer:
         if not self._run(connection, jobs) and len(jobs) > 1:
             for job in jobs:
                 self._commit([job])
-
-    def _make_room(self) -> None:
-        """Make the log of SQLite longer, if commits have to. If that is not possible, they do it themselves."""
-        if self._connection is not None and self._log_space.is_used_up():
-            try:
-                self._log_space.add(self._connection, self._file)
-            except (OSError, MemoryError, sqlite3.Error) as error:
-                logger("sessions").info("log_not_extended", path=self._path, error=type(error).__name__)
 
     def _connected(self) -> sqlite3.Connection:
         """The connection, if its file is still the one that has the name: else writes would go where nobody looks."""
