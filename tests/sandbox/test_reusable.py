@@ -41,7 +41,11 @@ DISK_PRIORITY = "assert call((251, 30), 1, 1, 3 << 13) == 0"
 
 
 async def settled(session: ShellSession) -> None:
-    """Wait until a sandbox waits for the next command, and nothing may change which one it is."""
+    """Wait until a sandbox waits for the next command, and nothing may change which one it is.
+
+    The last answer counts as long ago: commands that follow each other quickly get a second sandbox.
+    """
+    session._answered = 0.0
     starter, _ = session._parts()
     while True:
         await asyncio.sleep(0.005)
