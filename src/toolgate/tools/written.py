@@ -1,4 +1,4 @@
-"""`WrittenTool`: a tool by what is written down about it; its module is imported when somebody asks for the tool."""
+"""`WrittenTool`: the stored declaration of a built-in tool. The module of the tool is imported on first use."""
 
 from __future__ import annotations
 
