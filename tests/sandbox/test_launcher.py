@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from tests.support.privileges import UIDS, run_apart
 from tests.support.shells import Shells, make_layer, shells_for
 from toolgate.process import tree
 from toolgate.sandbox.launcher import Launcher
+from toolgate.shell.session import ShellSession
 
 
 @pytest.fixture(params=["bwrap", "namespaces", "landlock", "off"])
@@ -39,3 +41,19 @@ def test_only_layers_without_a_program_of_their_own_have_a_fork_server(shells: S
 
     gated = 2 if shells.layer == "namespaces" else 1  # the host's network needs one whose connections are not checked
     assert found == ((0, 0, 0) if shells.layer == "bwrap" else (1, gated, 0))
+
+
+def test_commands_run_after_the_host_has_raised_its_limit_of_open_files(shells: Shells) -> None:
+    async def script(session: ShellSession) -> list[str]:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        await session.execute("true", access=shells.access)
+        await session.execute("true", access=shells.access)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2048), hard))
+        held = [os.open("/dev/null", os.O_RDONLY) for _ in range(500)]
+        printed = [(await session.execute("echo next", access=shells.access)).stdout for _ in range(4)]
+        for fd in held:
+            os.close(fd)
+        return printed
+
+    assert shells.run_apart(script) == ["next\n"] * 4

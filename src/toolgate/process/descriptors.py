@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
+
+
+def max_open_files() -> int:
+    """Return how many descriptors this process may have open now. A process that it starts gets the same limit."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 class Descriptors:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from toolgate.log import logger
+from toolgate.process.descriptors import max_open_files
 from toolgate.process.start import EMPTY, Process
 from toolgate.sandbox.layer import memory_file
 from toolgate.sandbox.supervisor.messages import MAX_DESCRIPTORS, READY
@@ -44,6 +45,8 @@ class ForkServer:
         """Start it with `start`, in this thread: it ends with the thread that started it, and so do its forks."""
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.is_ready = False
+        self.max_open_files = max_open_files()
+        """Its limit. Descriptors whose numbers this process gets after it was raised cannot be placed in a fork."""
         try:
             call = supervisor_call({"mode": "serve"}, theirs.fileno())
             try:
@@ -143,6 +146,9 @@ class ForkServers:
         """Return a fork, or None if there is no server: the caller then starts a supervisor by itself."""
         server = self._running.get(start)
         if server is None or not server.is_ready or len(descriptors) > MAX_DESCRIPTORS - 2:
+            return None
+        if server.max_open_files != max_open_files():
+            self._drop(start)
             return None
         try:
             return server.fork(asked, descriptors)

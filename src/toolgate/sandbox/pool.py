@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from toolgate.log import logger
+from toolgate.process.descriptors import max_open_files
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.launcher import Launcher
 from toolgate.sandbox.reusable import ReusableSandbox
@@ -51,6 +52,7 @@ class SandboxPool:
                 view = self._views.view(access, sandbox.state.path)
                 view.close()
                 is_same = replace(view, joins=self._joined(access)) == sandbox.view
+                is_same = is_same and sandbox.max_open_files == max_open_files()
                 if is_same and files_of_mounts(view) == sandbox.files:
                     return sandbox
                 self._drop(sandbox)

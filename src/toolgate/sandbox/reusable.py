@@ -11,6 +11,7 @@ import struct
 from collections.abc import Mapping, Sequence
 
 from toolgate.process import tree
+from toolgate.process.descriptors import max_open_files
 from toolgate.process.start import EMPTY
 from toolgate.sandbox.launcher import Launch, Launcher
 from toolgate.sandbox.layer import memory_file
@@ -48,6 +49,8 @@ class ReusableSandbox:
         self.view = view
         self.files = files
         self.state = state
+        self.max_open_files = max_open_files()
+        """Its limit, which was this process's limit when it started."""
         self.is_idle = False
         """Whether it waits for a program."""
         self.was_ready = False
