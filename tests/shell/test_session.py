@@ -251,8 +251,6 @@ async def test_code_of_a_higher_access_may_be_used_under_a_lower_one(session: Sh
 
 
 async def test_a_session_closes_its_descriptors_and_processes(tmp_path: Path) -> None:
-    import os
-
     workspace = Workspace(tmp_path)
     async with ShellSession(workspace) as session:
         await session.execute("true")
