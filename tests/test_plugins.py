@@ -121,7 +121,7 @@ def test_the_same_twice_is_once(write: Write) -> None:
         ("shoptools:", "--tools is module:attribute"),
         ("no_such_module:x", "there is no module 'no_such_module': install its package, or set PYTHONPATH"),
         ("shoptools:shuot", "shoptools has no 'shuot': did you mean shout?"),
-        ("shoptools:NUMBER", "7 is no tool: decorate a function with @tool"),
+        ("shoptools:NUMBER", "7 is not a tool: decorate a function with @tool"),
         ("shoptools:NONE", "there is no tool in it"),
         ("shoptools:needs", "needs needs arguments (a): decorate it with @tool"),
         ("shoptools:broken", "calling it raised OSError (no licence)"),

@@ -85,7 +85,8 @@ def test_defaults_do_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -
 def test_every_value_of_a_choice_is_documented(name: str, table: dict[str, object]) -> None:
     row = next(line for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith(f"| `{name}`"))
 
-    assert [value for value in table if f"`{value}`" not in row] == []
+    missing = [value for value in table if f"`{value}`" not in row]
+    assert missing == [], f"docs/settings.md does not name these values in its row of {name}"
 
 
 @pytest.mark.parametrize(

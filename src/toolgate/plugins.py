@@ -124,7 +124,7 @@ def _tools(what: str, found: object, advice: str) -> tuple[Tool[Any], ...]:
     for item in items:
         if not isinstance(item, Tool | CallableTool) or isinstance(item, type):
             shown = getattr(item, "__qualname__", None) or f"{item!r:.80}"
-            raise ConfigError([f"{what}: {shown} is no tool: decorate a function with @tool, or {advice}"])
+            raise ConfigError([f"{what}: {shown} is not a tool: decorate a function with @tool, or {advice}"])
     if not items:
         raise ConfigError([f"{what}: there is no tool in it: {advice}"])
     from toolgate.tools.foreign import ForeignTool

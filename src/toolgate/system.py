@@ -1,4 +1,4 @@
-"""What the operating system offers. Files and commands are confined with means of Linux; the rest runs everywhere.
+"""What the operating system offers. Confining files and commands needs Linux; the rest runs everywhere.
 
 A flag that a system lacks is 0 here, so that modules can be imported. Nothing is opened with it: `require_linux` comes
 first.

@@ -108,7 +108,7 @@ class Transcript:
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
             if not isinstance(document, dict) or document.get("transcript") != _VERSION:
-                raise ValueError(f"it is no transcript of version {_VERSION}")
+                raise ValueError(f"it is not a transcript of version {_VERSION}")
             return cls([RecordedCall(**call) for call in document["calls"]])
         except ValidationError as error:
             why = f"a call is incomplete or has unknown fields ({error.error_count()} problems)"

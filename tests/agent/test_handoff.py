@@ -34,7 +34,7 @@ async def test_nothing_is_nothing(root: Path) -> None:
     context = process(root)
     await run(context, "ls")
     assert pack(context) == ""
-    assert SessionHandoff(context).all() is None
+    assert SessionHandoff(context).if_changed() is None
     await context.aclose()
 
 
@@ -74,12 +74,12 @@ async def test_a_shell_that_was_restarted_takes_nothing_along(root: Path) -> Non
     context = process(root)
     handoff = SessionHandoff(context)
     await run(context, "Bash", command="cd sub")
-    stored = handoff.all()
+    stored = handoff.if_changed()
     assert stored
-    handoff.kept(stored)
-    assert handoff.all() is None
+    handoff.mark_stored(stored)
+    assert handoff.if_changed() is None
     await run(context, "Bash", restart=True)
-    assert handoff.of_shell() == ""
+    assert handoff.if_shell_changed() == ""
     await context.aclose()
 
 
@@ -91,12 +91,12 @@ async def test_what_a_command_leaves_is_new_only_if_it_changed_something(root: P
     changed = []
     for command in ("cd sub", "ls", "true", "export A=1", "pwd"):
         await run(context, "Bash", command=command)
-        changed.append(bool(text := handoff.of_shell()))
-        handoff.kept(text)
+        changed.append(bool(text := handoff.if_shell_changed()))
+        handoff.mark_stored(text)
     assert changed == [True, False, False, True, False]
     await run(context, "read_file", path="a.txt")
-    assert handoff.of_shell() is None
-    assert handoff.all()
+    assert handoff.if_shell_changed() is None
+    assert handoff.if_changed()
     await context.aclose()
 
 

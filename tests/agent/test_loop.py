@@ -325,7 +325,7 @@ async def test_cancelling_whoever_iterates_at_any_point_leaves_a_valid_transcrip
 
 
 async def test_another_process_may_ask_for_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolgate.agent.assembly._LOOK", 0.01)
+    monkeypatch.setattr("toolgate.agent.assembly._POLL_SECONDS", 0.01)
     stage = await Stage.set([["a", asyncio.Event().wait]])
     other = AgentLoop(ScriptedModel([]), builtin_registry(), stage.sessions)
     stream = stage.loop.handle_message(stage.id, "Hi")

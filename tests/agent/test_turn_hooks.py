@@ -33,8 +33,8 @@ async def stage(tmp_path: Path, hooks: dict[str, list[str]], turns: Any = (["Fin
         ("""echo '{"decision": "block", "reason": "too late"}'""", "too late"),
         ("""echo '{"continue": false, "stopReason": "over"}'""", "over"),
         ("exit 1", "a hook failed: it ended with exit code 1"),
-        ("""echo '{"decision": "ask"}'""", "'ask' is none for a turn"),
-        ("echo '{'", "is no JSON"),
+        ("""echo '{"decision": "ask"}'""", "'ask' is not valid for a turn"),
+        ("echo '{'", "is not JSON"),
         ("sleep 60", "did not end within"),
     ],
 )

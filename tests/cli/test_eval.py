@@ -66,7 +66,7 @@ def test_a_wrong_task_stops_all_of_them(toolgate: Toolgate, tasks: Path) -> None
     (tasks / "bad.toml").write_text("mesage = 1\n")
     code, shown, err = toolgate("eval", str(tasks))
     assert (code, shown) == (2, "")
-    assert "mesage: is no key of a task" in err
+    assert "mesage: is not a key of a task" in err
 
 
 def test_a_message_goes_to_the_model(toolgate: Toolgate, tasks: Path) -> None:

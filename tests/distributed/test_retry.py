@@ -21,7 +21,7 @@ class Database:
 
 
 async def test_it_is_asked_until_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_AGAIN", 0.0)
+    monkeypatch.setattr(retry, "_RETRY_SECONDS", 0.0)
     database = Database(StoreError("away"), SessionBusy("locked"))
 
     assert await retry.retry_until_available(database.ask) == "row"
@@ -37,7 +37,7 @@ async def test_another_error_is_raised_at_once() -> None:
 
 
 async def test_the_wait_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_AGAIN", 3600.0)
+    monkeypatch.setattr(retry, "_RETRY_SECONDS", 3600.0)
     database = Database(*(StoreError("away") for _ in range(10)))
     waiting = asyncio.create_task(retry.retry_until_available(database.ask))
     while not database.asked:

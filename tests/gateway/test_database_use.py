@@ -41,7 +41,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(SqliteFile, "write", counted_write)
     monkeypatch.setattr(SqliteFile, "polls", None)
     monkeypatch.setattr(Service, "watch", no_watch)
-    monkeypatch.setattr(assembly, "_LOOK", 3600.0)
+    monkeypatch.setattr(assembly, "_POLL_SECONDS", 3600.0)
     return counts
 
 

@@ -79,11 +79,11 @@ async def test_a_hook_that_says_nothing_changes_nothing_and_sees_the_call(box: B
         ("kill -9 $$", "a hook failed"),
         ("sleep 60", "did not end within"),
         ("sleep 60 & echo '{}'", "did not end within"),
-        ("""echo '{"hookSpecificOutput": '""", "is no JSON"),
+        ("""echo '{"hookSpecificOutput": '""", "is not JSON"),
         (says(permissionDecision="sure"), "is none of allow, ask and deny"),
         (says(permissionDecision=["allow"]), "is none of allow"),
         (says(updatedInput="rm"), "updatedInput an object"),
-        ("""echo '{"hookSpecificOutput": 1}'""", "is no object"),
+        ("""echo '{"hookSpecificOutput": 1}'""", "is not an object"),
         ("yes", "more than 65536 bytes"),
     ],
 )

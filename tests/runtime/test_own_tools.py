@@ -63,7 +63,7 @@ class Bad(ProbeTool):
         ({"tools": [ProbeTool]}, ValueError, "pass an instance of it, ProbeTool()"),
         ({"tools": [print]}, ValueError, "print is a plain function: decorate it with @tool"),
         ({"tools": [Bad()]}, ValueError, "cannot name a tool"),
-        ({"tools": [7]}, TypeError, "is no tool"),
+        ({"tools": [7]}, TypeError, "is not a tool"),
         ({"tools": [shout, shout]}, ValueError, "already registered"),
         ({"tools": [ProbeTool(name="grep")]}, ValueError, "already registered"),
         ({"only": "grep"}, TypeError, 'write only=["read_file", "grep"]'),

@@ -33,8 +33,6 @@ def test_there_is_no_network_and_the_hint_says_what_would_help(shells: Shells) -
 
 @VIEWED
 def test_abstract_sockets_of_the_host_cannot_be_reached(shells: Shells) -> None:
-    import socket
-
     name = "toolgate-test-" + os.urandom(8).hex()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("\0" + name)

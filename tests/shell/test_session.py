@@ -114,8 +114,8 @@ async def test_restart_forgets_everything(session: ShellSession, tmp_path: Path)
 async def test_a_state_that_does_not_load_is_given_up(session: ShellSession, monkeypatch: pytest.MonkeyPatch) -> None:
     await session.execute("export A=1; f() { :; }")
     monkeypatch.setattr("toolgate.shell.command_run._LOADING", 3.0)  # long enough for a shell on a busy machine
-    memory = session._parts()[1]
-    memory.keep("write", replace(memory.latest, functions=b"while :; do :; done\n"))
+    history = session._history
+    history.keep("write", replace(history.latest, functions=b"while :; do :; done\n"))
 
     assert await lines(session, "echo $A") == ["1"]
 
@@ -251,8 +251,6 @@ async def test_code_of_a_higher_access_may_be_used_under_a_lower_one(session: Sh
 
 
 async def test_a_session_closes_its_descriptors_and_processes(tmp_path: Path) -> None:
-    import os
-
     workspace = Workspace(tmp_path)
     async with ShellSession(workspace) as session:
         await session.execute("true")

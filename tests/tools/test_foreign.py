@@ -176,5 +176,5 @@ def test_in_a_registry_without_modes_it_is_closed(caplog: pytest.LogCaptureFixtu
 
 @pytest.mark.parametrize("thing", [None, 5, "ls", object(), print, ProbeTool])
 def test_what_is_no_tool_is_said_to_be_none(thing: Any) -> None:
-    with pytest.raises(TypeError, match="is no tool"):
+    with pytest.raises(TypeError, match="is not a tool"):
         ToolRegistry().register(thing)

@@ -324,8 +324,6 @@ def test_without_unnamed_files_a_named_one_is_used(
 
 
 def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_has_is_not(workspace: Workspace) -> None:
-    import fcntl
-
     dead, living = workspace.root / f"{TEMPORARY}dead", workspace.root / f"{TEMPORARY}living"
     dead.write_text("x")
     with living.open("w") as held:

@@ -179,7 +179,7 @@ class DurableApprover:
             if await self._sessions.decide(request_id, answer):
                 return answer
             row = await self._sessions.approval(request_id)
-        except ChoiceNotOffered as error:  # an approver's mistake is no permission
+        except ChoiceNotOffered as error:  # an approver's mistake does not permit anything
             return await self._store(request_id, Approval(allowed=False, message=str(error)))
         except ToolgateError as error:
             if not self._resumable:

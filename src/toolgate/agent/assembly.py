@@ -21,7 +21,7 @@ from toolgate.sessions import Lease, SessionStore
 from toolgate.tools.context import ToolContext
 from toolgate.tools.names import SKILL_TOOL
 
-_LOOK = 1.0
+_POLL_SECONDS = 1.0
 """Seconds between two checks whether another process wants the turn to end."""
 
 
@@ -77,7 +77,7 @@ async def watched(
 async def _watch(sessions: SessionStore, lease: Lease, turn: RunningTurn, turn_id: str, seconds: float) -> None:
     left = seconds / 3
     while True:
-        pause = min(_LOOK, left)
+        pause = min(_POLL_SECONDS, left)
         await asyncio.sleep(pause)
         left -= pause
         try:
@@ -91,5 +91,5 @@ async def _watch(sessions: SessionStore, lease: Lease, turn: RunningTurn, turn_i
             turn.stop()
             return
         except ToolgateError as error:
-            left = max(left, _LOOK)
+            left = max(left, _POLL_SECONDS)
             logger("agent").warning("lease_not_renewed", session_id=lease.session_id, error=type(error).__name__)

@@ -29,7 +29,7 @@ class TurnDependencies(NamedTuple):
     limits: ContextLimits
     offered: OfferedTools
     first_wait: float = FIRST_WAIT
-    ends: UnstoredResults | None = None
+    unstored: UnstoredResults | None = None
     """Stores the ends of turns later; None if another process resumes such a turn instead."""
     project: str | None = None
     """The project that the sessions belong to: what a person has allowed in another one is ignored."""

@@ -11,7 +11,7 @@ from toolgate.sessions import Session, SessionStore
 
 
 async def task_session(sessions: SessionStore, parent_id: str, task_id: str) -> Session:
-    """The session of a task that this parent has started. Those of others are as unknown as those that never were."""
+    """The session of a task that this parent has started. Sessions of other parents count as missing."""
     try:
         session = await sessions.get(task_id)
     except SessionError:

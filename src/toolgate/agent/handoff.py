@@ -1,6 +1,6 @@
-"""What a session hands on to another process: its shell's state, the files it has seen, the tools it has loaded.
+"""State needed to resume a session in another process: its shell's state, files it has seen, tools it has loaded.
 
-The text is the shell's own with a few more keys, so an older version that does not know them can still read it.
+The text is the exported state of the shell with a few more keys, which older versions ignore.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ class SessionHandoff:
         self._stored = stored
         self._seen = self._changes()
 
-    def of_shell(self) -> str | None:
+    def if_shell_changed(self) -> str | None:
         """The whole state if a call has changed the shell or loaded a tool; otherwise None."""
-        return None if self._changes()[0] == self._seen[0] else self.all()
+        return None if self._changes()[0] == self._seen[0] else self.if_changed()
 
-    def all(self) -> str | None:
-        """The whole state, empty if there is none; None if it is stored already. Call `kept` after storing it."""
+    def if_changed(self) -> str | None:
+        """The whole state, empty if there is none; None if it is stored already. Call `mark_stored` afterwards."""
         if self._changes() == self._seen:
             return None
         text = pack(self._context)
         if text != self._stored:
             return text
-        self.kept(text)
+        self.mark_stored(text)
         return None
 
-    def kept(self, text: str | None) -> None:
+    def mark_stored(self, text: str | None) -> None:
         """Note that this state was stored; None means that nothing was stored."""
         if text is not None:
             self._stored = text
             self._seen = self._changes()
 
     def _changes(self) -> tuple[object, int, int]:
-        """A value that changes whenever there is new state; what is stored with every call comes first."""
+        """A value that changes whenever there is new state. Its first part is about state stored after every call."""
         shell = self._context.state.shell
-        left, jobs = ((), 0) if shell is None else (shell.states, shell.jobs.number)
-        return (left, len(self._context.loaded_tools or ())), jobs, self._context.state.seen_files.changes
+        states, jobs = ((), 0) if shell is None else (shell.states, shell.jobs.number)
+        return (states, len(self._context.loaded_tools or ())), jobs, self._context.state.seen_files.changes
 
 
 def pack(context: ToolContext) -> str:

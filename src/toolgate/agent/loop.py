@@ -86,7 +86,7 @@ class AgentLoop(AsyncClosing):
         if settings is None:
             from toolgate.settings import Settings
 
-            settings = _at_stage_of(sessions, Settings.defaults())
+            settings = _with_coding_of(sessions, Settings.defaults())
         self._settings = settings = checked_settings(settings)
         self._secrets = secrets_of(settings)
         workspace = checked_workspace(workspace)
@@ -108,7 +108,7 @@ class AgentLoop(AsyncClosing):
         prompt = prompt or PromptBuilder(
             registry, settings, workspace=workspace, memory=memory, agents=definitions, skills=skills
         )
-        self._ends = UnstoredResults(sessions)
+        self._unstored = UnstoredResults(sessions)
         self._dependencies = TurnDependencies(
             sessions=sessions,
             model=self._models.default,
@@ -118,7 +118,7 @@ class AgentLoop(AsyncClosing):
             limits=ContextLimits(settings.agent.context_tokens),
             offered=OfferedTools(),
             first_wait=first_wait,
-            ends=self._ends,
+            unstored=self._unstored,
             project=project,
         )
         self.turns = TurnFactory(
@@ -131,7 +131,7 @@ class AgentLoop(AsyncClosing):
         )
         """Builds the turns; a worker resumes those of other processes with it."""
         self._running: dict[str, TurnStream] = {}
-        self._outside: ToolContext | None = None
+        self._sessionless: ToolContext | None = None
 
     def handle_message(
         self,
@@ -155,19 +155,19 @@ class AgentLoop(AsyncClosing):
         `anext` may also raise `SessionBusy` if a turn of this session runs already, `SessionNotFound`,
         `MessageTooLarge`, `PolicyError` and `StoreError`. After that, everything that happens is an event.
         """
-        return TurnStream(lambda stream: self._take(stream, session_id, content, request_id, rewind_to, images=images))
+        return TurnStream(lambda stream: self._run(stream, session_id, content, request_id, rewind_to, images=images))
 
     def compact(self, session_id: str, *, request_id: str | None = None) -> TurnStream:
         """Let the model summarise the conversation, and iterate over the events; raises like `handle_message`."""
-        return TurnStream(lambda stream: self._take(stream, session_id, None, request_id))
+        return TurnStream(lambda stream: self._run(stream, session_id, None, request_id))
 
     def run_command(self, session_id: str, command: str) -> TurnStream:
         """Run a command that a person has typed, in the session's shell, and iterate over its events.
 
-        It passes the same gates as a model's call and is recorded. No model is asked; the next turn's reads it.
+        It passes the same gates as a model's call and is recorded. The model reads it in the next turn.
         """
         typed = typed_command(command)
-        return TurnStream(lambda stream: self._take(stream, session_id, f"!{command}", None, None, typed))
+        return TurnStream(lambda stream: self._run(stream, session_id, f"!{command}", None, None, typed))
 
     async def cancel(self, session_id: str) -> bool:
         """End the turn of a session, in this process or another one; return whether there was one.
@@ -189,7 +189,7 @@ class AgentLoop(AsyncClosing):
     @property
     def unstored_sessions(self) -> Sequence[str]:
         """The sessions whose last turn has ended here, but whose end is not stored yet."""
-        return self._ends.session_ids
+        return self._unstored.session_ids
 
     async def aclose(self) -> None:
         """End all running turns and all shells."""
@@ -198,12 +198,12 @@ class AgentLoop(AsyncClosing):
             stream.cancel()
         for stream in streams:
             await stream.wait()
-        await self._ends.aclose()
+        await self._unstored.aclose()
         await self.turns.slots.aclose()
-        if self._outside is not None:
-            await self._outside.aclose()
+        if self._sessionless is not None:
+            await self._sessionless.aclose()
 
-    async def _take(
+    async def _run(
         self,
         stream: TurnStream,
         session_id: str,
@@ -213,9 +213,9 @@ class AgentLoop(AsyncClosing):
         typed: ToolCall | None = None,
         images: Sequence[ImageContent | StoredImage] = (),
     ) -> None:
-        """The task of a turn."""
+        """Claim the session, run one turn, and store its result. Without `content`, the turn is a compaction."""
         sessions = self._dependencies.sessions
-        await self._ends.store(session_id)
+        await self._unstored.store(session_id)
         if content is not None and typed is None and content.lstrip().startswith("/"):
             content = await asyncio.to_thread(self.commands.expand, content)
         seconds = self._settings.agent.lease_seconds
@@ -224,7 +224,7 @@ class AgentLoop(AsyncClosing):
         message = {"content": said, "images": images}
         if said is not None and 4 * tokens_of(message) > self._settings.agent.context_tokens // 4:
             await self._check_size(session_id, said, images)
-        options: dict[str, Any] = {"images": images} if images else {}  # other people's stores may not know them
+        options: dict[str, Any] = {"images": images} if images else {}  # third-party stores may not accept it
         started = await sessions.claim_and_start(
             session_id, said, ttl=seconds, request_id=request_id, project=self._project, rewind_to=rewind_to, **options
         )
@@ -244,19 +244,19 @@ class AgentLoop(AsyncClosing):
         stream.run(turn.stop)
         try:
             async with watched(sessions, lease, turn, turn_id, seconds):
-                ending = await run_turn(turn)
-            ending = await close(sessions, lease, turn_id, ending, slot.handoff)
-            if ending.code == STORE_ERROR:
+                result = await run_turn(turn)
+            result = await close(sessions, lease, turn_id, result, slot.handoff)
+            if result.code == STORE_ERROR:
                 entries, handoff = turn.unstored, slot.handoff
-                self._ends.keep(
-                    UnstoredResult(lease=lease, turn_id=turn_id, ending=ending, entries=entries, handoff=handoff)
+                self._unstored.keep(
+                    UnstoredResult(lease=lease, turn_id=turn_id, result=result, entries=entries, handoff=handoff)
                 )
         finally:
             slot.taken = False
             del self._running[session_id]
-        stream.emit(last_event(ending, turn, turn_id))
-        if ending.cause is not None:
-            raise ending.cause
+        stream.emit(last_event(result, turn, turn_id))
+        if result.cause is not None:
+            raise result.cause
 
     async def _check_size(self, session_id: str, said: str, images: Sequence[Picture]) -> None:
         """Refuse a message that the session's model cannot take, before it is stored."""
@@ -272,21 +272,21 @@ class AgentLoop(AsyncClosing):
         self, name: str, arguments: str | dict[str, Any], *, mode: ToolMode, call_id: str
     ) -> dict[str, Any]:
         """Run one call outside of any session, through the same gates, and return the result as a plain object."""
-        if self._outside is None:
-            self._outside = self._contexts.context(None)
+        if self._sessionless is None:
+            self._sessionless = self._contexts.context(None)
         text = arguments if isinstance(arguments, str) else encode(arguments)
-        toolset = self._dependencies.registry.toolset(mode, self._outside)
+        toolset = self._dependencies.registry.toolset(mode, self._sessionless)
         return as_dict(name, await toolset.handle(ToolCall(id=call_id, name=name, arguments=text)))
 
 
-def _at_stage_of(sessions: SessionStore, settings: Settings) -> Settings:
+def _with_coding_of(sessions: SessionStore, settings: Settings) -> Settings:
     """Default settings, with `coding` enabled if the session store has it enabled."""
     enabled = {"coding_enabled": getattr(sessions, "coding_enabled", False) is True}
     return settings.model_copy(update={"session": settings.session.model_copy(update=enabled)})
 
 
 def _check_parts(model: object, registry: object, sessions: object) -> None:
-    """Raise `TypeError` for what is not what it is passed as, before a turn runs into it."""
+    """Raise `TypeError` for an argument of the wrong type, instead of failing in the middle of a turn."""
     if not isinstance(model, ModelSource) and not hasattr(model, "stream"):
         raise TypeError(f"model must be a client with stream, not {model!r:.80}: write choose_model(name)")
     if not isinstance(registry, ToolRegistry):

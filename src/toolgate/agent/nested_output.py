@@ -1,4 +1,4 @@
-"""What a sub-agent does, as live output of the call that it works for."""
+"""Shows what a sub-agent does as live output of the call that started it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _INDENT = "  "
 
 
 def nested(call_id: str, agent: str, emit: Callable[[AgentEvent], None] | None) -> Callable[[AgentEvent], None]:
-    """Turn the events of a sub-agent into lines for the card of its call. Without a listener they are dropped."""
+    """Return a listener that turns a sub-agent's events into output of its call. Without `emit` they are dropped."""
 
-    def tell(event: AgentEvent) -> None:
+    def forward(event: AgentEvent) -> None:
         if emit is None or not call_id:
             return
         if isinstance(event, ToolCallInfo):
@@ -24,7 +24,7 @@ def nested(call_id: str, agent: str, emit: Callable[[AgentEvent], None] | None) 
             text = "".join(_INDENT + line for line in event.text.splitlines(keepends=True))
             emit(ToolOutput(call_id=call_id, stream=event.stream, text=text))
 
-    return tell
+    return forward
 
 
 def _short(arguments: dict[str, Any] | str) -> str:

@@ -20,7 +20,7 @@ Entry = Message | CallRecord
 class TurnRecorder:
     """Holds a message until its first call starts, a decision until its call starts, and an end until its tool message.
 
-    Nothing is lost: the message and the start of a call are durable before it runs or anybody is told of it, and its
+    Nothing is lost: the message and the start of a call are durable before it runs and before it is announced, and its
     end is durable before it is emitted.
     """
 
@@ -103,13 +103,13 @@ class TurnRecorder:
             self.unstored += entries
             return
         images = [image for _, result, _ in answers for image in result.content]
-        carried = None if self._handoff is None else self._handoff.of_shell()
+        carried = None if self._handoff is None else self._handoff.if_shell_changed()
         try:
             if self._handoff is None or carried is None:
                 await self._write(entries, images=images)
             else:
                 await self._write(entries, images=images, carried=carried)
-                self._handoff.kept(carried)
+                self._handoff.mark_stored(carried)
         except ToolgateError:
             self.unstored += entries if self._message is None else [self._message[0], *entries]
             self._message = None

@@ -228,17 +228,17 @@ class SubAgents:
         turn = self._assemble(definition, model, context, lease, started.id, call_id=call_id)
         try:
             async with watched(sessions, lease, turn, started.id, seconds):
-                ending = await _to_its_end(turn)
-            ending = await close(sessions, lease, started.id, ending)
-            if ending.code == STORE_ERROR and self._shared.dependencies.ends is not None:
-                self._shared.dependencies.ends.keep(
-                    UnstoredResult(lease=lease, turn_id=started.id, ending=ending, entries=turn.unstored)
+                result = await _to_its_end(turn)
+            result = await close(sessions, lease, started.id, result)
+            if result.code == STORE_ERROR and self._shared.dependencies.unstored is not None:
+                self._shared.dependencies.unstored.keep(
+                    UnstoredResult(lease=lease, turn_id=started.id, result=result, entries=turn.unstored)
                 )
         finally:
             await context.aclose()
-        if ending.cause is not None:
-            raise ending.cause
-        return {**_answer(definition.name, turn, ending), "task_id": session.id}
+        if result.cause is not None:
+            raise result.cause
+        return {**_answer(definition.name, turn, result), "task_id": session.id}
 
     async def _session(self, definition: AgentDefinition, description: str, call_id: str) -> Session:
         """Create the sub-agent's session, for the same user and project, and note it in its parent's log."""
@@ -330,15 +330,15 @@ async def _to_its_end(turn: RunningTurn) -> TurnResult:
         return (await task)._replace(cause=error)
 
 
-def _answer(name: str, turn: RunningTurn, ending: TurnResult) -> dict[str, Any]:
+def _answer(name: str, turn: RunningTurn, result: TurnResult) -> dict[str, Any]:
     summary = [
         {"tool": tool, "calls": count, "errors": turn.counters.errors[tool]}
         for tool, count in turn.counters.calls.items()
     ]
-    if ending.status != "done":
+    if result.status != "done":
         raise ToolError(
             ErrorCode.EXECUTION_ERROR,
-            f"Sub-agent '{name}' failed: {ending.message}",
+            f"Sub-agent '{name}' failed: {result.message}",
             "Do the work yourself, or try again with a smaller piece of it.",
             data={"tool_summary": summary},
         )

@@ -135,7 +135,7 @@ class RunningTurn:
         if last is not None and added[0]:
             history[last] = {**history[last], "content": f"{prompt}\n\n{added[0]}"}
 
-    async def tell_end(self, status: str, code: str) -> None:
+    async def run_end_hooks(self, status: str, code: str) -> None:
         """Let hooks of the user know how the turn ended, unless another process goes on with it."""
         if not self.is_handed_over:
             await turn_ended(self._toolset.context, self._turn_id, status, code, self.text)
@@ -168,7 +168,7 @@ class RunningTurn:
         if background is None:
             return False
         if wait and background.running and not background.ended():
-            await self._context.doing(Activity(what="waiting", text=_WAITING))
+            await self._context.report_activity(Activity(what="waiting", text=_WAITING))
         while wait and background.running and not background.ended():
             await self._unless_stopped(background.wait())
         ended = background.ended()
@@ -276,7 +276,7 @@ class RunningTurn:
             self._emit(said)
 
     def _modes(self) -> Modes:
-        """What the registry and the prompt are asked for. Those of others may know nothing of approval modes."""
+        """The modes to pass to the registry and the prompt. Third-party ones may not accept an approval mode."""
         approval_mode = self._toolset.context.approval_mode
         return (self._mode,) if approval_mode is ApprovalMode.ask else (self._mode, approval_mode)
 
@@ -373,7 +373,7 @@ class RunningTurn:
         del self._unanswered[: len(stored)]
         await self._recorder.close(stored)
         for call, result, output in stored:
-            self._context.answered({"role": "tool", "content": output, "tool_call_id": call.id}, result.content)
+            self._context.add_answer({"role": "tool", "content": output, "tool_call_id": call.id}, result.content)
             self.counters.calls[call.name] += 1
             declared = self._dependencies.registry.declaration(call.name)
             if declared is not None and declared.deferred:  # called without its schema: the next request has it

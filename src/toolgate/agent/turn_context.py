@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from toolgate.tools.declaration import Declaration
 
 Modes = tuple[ToolMode] | tuple[ToolMode, ApprovalMode]
-"""The tool mode, and the approval mode unless it is `ask`: registries and prompts of others may not know any."""
+"""The tool mode, and the approval mode unless it is `ask`: third-party registries and prompts may not accept one."""
 _Asked = tuple[Modes, "list[Declaration]", frozenset[str]]
 _COMPACTING = "Summarising the earlier part of the conversation"
 
 
 class NothingToCompact(ToolgateError):
-    """There is no older part that a summary could stand for."""
+    """There are no older messages that a summary could replace."""
 
 
 class TurnContext:
@@ -55,28 +55,28 @@ class TurnContext:
         self._counters = counters
         self._stored = Context()
         self._first = 0
-        """The number of messages that a summary takes at the beginning."""
+        """Index of the first message after the summary."""
         self._summarises = True
-        """Whether the model is asked for summaries; not again in a turn in which it has failed."""
+        """Whether the model is asked for summaries. After a failure it is not asked again in this turn."""
         self._shown: tuple[_Asked, list[dict[str, Any]], str, int] | None = None
         self.history: list[dict[str, Any]] = []
         self._pictures = SessionPictures(dependencies.sessions, lease.session_id, dependencies.model)
 
-    def answered(self, message: dict[str, Any], images: Sequence[ImageContent]) -> None:
+    def add_answer(self, message: dict[str, Any], images: Sequence[ImageContent]) -> None:
         """Add the answer to a call."""
         self.history.append(self._pictures.attached(message, images))
 
     def load(self, stored: Context) -> None:
-        """Start with what is stored."""
+        """Start with the stored conversation."""
         self._stored = stored
         self._compactor.budget = self._dependencies.limits.of(self._dependencies.model)
         before = opening(stored.summary, stored.quoted, self._compactor.budget)
         self._first = len(before)
-        told = self._compactor.told(stored.messages)
-        for place, message in enumerate(stored.messages):
+        messages = self._compactor.told(stored.messages)
+        for index, message in enumerate(stored.messages):
             if message.images:
-                told[place] = self._pictures.attached(told[place], message.images)
-        self.history = [*before, *told]
+                messages[index] = self._pictures.attached(messages[index], message.images)
+        self.history = [*before, *messages]
         self._compactor.begin(self.history)
 
     def without_pictures(self) -> bool:
@@ -96,8 +96,8 @@ class TurnContext:
         kept, size, before = compactor.fit(self.history, spent)
         self._counters.context_tokens = size
         if size < before:
-            said = {"before_tokens": before, "after_tokens": size, "by": "budget", "summary": ""}
-            await self._store("compacted", said)
+            payload = {"before_tokens": before, "after_tokens": size, "by": "budget", "summary": ""}
+            await self._store("compacted", payload)
             self._emit(Compacted(before_tokens=before, after_tokens=size))
         return ModelRequest([{"role": "system", "content": prompt}, *await self._pictures.filled(kept)], tools), size
 
@@ -129,14 +129,14 @@ class TurnContext:
             self._summarises = False
             logger("agent").warning("summary_failed", session_id=self._lease.session_id, code=error.code)
 
-    async def doing(self, activity: Activity) -> None:
-        """Tell those who watch what the turn does."""
+    async def report_activity(self, activity: Activity) -> None:
+        """Store and emit what the turn is doing."""
         await self._store("activity", {"what": activity.what, "text": activity.text})
         self._emit(activity)
 
     async def _summarise(self, end: int, spent: int) -> None:
         covered, rest = self.history[self._first : end], self.history[end:]
-        await self.doing(Activity(what="compacting", text=_COMPACTING))
+        await self.report_activity(Activity(what="compacting", text=_COMPACTING))
         text, reply = await write_summary(self._dependencies, self._stored.summary, covered, self._compactor.budget)
         self._counters.input_tokens += reply.input_tokens
         self._counters.output_tokens += reply.output_tokens

@@ -20,11 +20,10 @@ from toolgate.sessions.types import TurnStatus
 CANCELLED = "CANCELLED"
 HOOK_DENIED = "HOOK_DENIED"
 STORE_ERROR = "STORE_ERROR"
-"""The database did not store what the turn did. Its end is stored later, so clients hear of it before it is in the log.
-"""
+"""The database did not store what the turn did. Its end is stored later: clients receive it before it is in the log."""
 
-_AGAIN = (STORE_ERROR, "SESSION_FENCED")
-"""Results after which the turn may go on elsewhere."""
+RETRYABLE = (STORE_ERROR, "SESSION_FENCED")
+"""Results of a turn that lost the database or its session: another worker may resume it."""
 
 
 class TurnResult(NamedTuple):
@@ -43,13 +42,13 @@ async def run_turn(turn: RunningTurn) -> TurnResult:
     """Run a turn to its end and return the result; raises nothing."""
     with span(
         "invoke_agent", turn.agent, gen_ai__agent__name=turn.agent, gen_ai__conversation__id=turn.session_id
-    ) as seen:
+    ) as agent_span:
         result = await _run_turn(turn)
         await turn.end_tasks()
-        if result.code not in _AGAIN:
-            await turn.tell_end(result.status, result.code)
+        if result.code not in RETRYABLE:
+            await turn.run_end_hooks(result.status, result.code)
         if result.status != "done":
-            seen.failed(result.code)
+            agent_span.failed(result.code)
         size = {"context_tokens": turn.counters.context_tokens, "context_limit": turn.counters.context_limit}
         return result._replace(details={**result.details, **size})
 
@@ -84,17 +83,17 @@ async def _run_turn(turn: RunningTurn) -> TurnResult:
 async def store_result(
     sessions: SessionStore, lease: Lease, turn_id: str, result: TurnResult, handoff: SessionHandoff | None
 ) -> None:
-    """Store the end of a turn and what its session takes along, and release the session, in one transaction.
+    """Store the end of a turn and its session's handoff, and release the session, in one transaction.
 
-    A client that hears of the end may start the next turn at once, so the release cannot come later.
+    A client that receives the end may start the next turn at once, so the release cannot come later.
     """
     said: dict[str, Any] = {"code": result.code, "error": result.message, "details": result.details}
-    carried = None if handoff is None else handoff.all()
+    carried = None if handoff is None else handoff.if_changed()
     if carried is not None:
         said["carried"] = carried
     await sessions.finish_turn(lease, turn_id, result.status, release=True, **said)
     if handoff is not None:
-        handoff.kept(carried)
+        handoff.mark_stored(carried)
 
 
 async def close(

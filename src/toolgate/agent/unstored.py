@@ -26,13 +26,13 @@ class UnstoredResult:
         self,
         lease: Lease,
         turn_id: str,
-        ending: TurnResult,
+        result: TurnResult,
         entries: list[Message | CallRecord],
         handoff: SessionHandoff | None = None,
     ) -> None:
         self.lease = lease
         self.turn_id = turn_id
-        self.ending = ending
+        self.result = result
         self.entries = entries
         self.handoff = handoff
         self.stored = False
@@ -53,7 +53,7 @@ class UnstoredResults:
 
     def keep(self, end: UnstoredResult) -> None:
         """Store the end as soon as the store works."""
-        logger("agent").error("turn_end_not_stored", turn_id=end.turn_id, reason=end.ending.message)
+        logger("agent").error("turn_end_not_stored", turn_id=end.turn_id, reason=end.result.message)
         task = asyncio.get_running_loop().create_task(self._retry(end), name="toolgate-unstored-end")
         self._ends[end.lease.session_id] = end, task
 
@@ -71,7 +71,7 @@ class UnstoredResults:
                 async with asyncio.timeout(_LAST_TRY):
                     await self._store(end)
             if not end.stored:
-                logger("agent").error("turn_end_lost", turn_id=end.turn_id, reason=end.ending.message)
+                logger("agent").error("turn_end_lost", turn_id=end.turn_id, reason=end.result.message)
 
     async def _retry(self, end: UnstoredResult) -> None:
         wait = 0.0
@@ -99,4 +99,4 @@ class UnstoredResults:
         if end.entries:
             await self._sessions.append(end.lease, end.entries, turn_id=end.turn_id)
             end.entries.clear()
-        await store_result(self._sessions, end.lease, end.turn_id, end.ending, end.handoff)
+        await store_result(self._sessions, end.lease, end.turn_id, end.result, end.handoff)

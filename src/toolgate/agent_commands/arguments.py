@@ -79,7 +79,7 @@ def _exactly(given: tuple[str, ...], wanted: list[str]) -> tuple[str, ...]:
 
 
 def sort_words(line: Line, valued: frozenset[str], flags: frozenset[str]) -> Arguments:
-    """Sort the words behind the command into options and operands."""
+    """Sort the words after the command into options and operands."""
     operands: list[str] = []
     options: dict[str, str | bool] = {}
     words = deque(line.words[1:])

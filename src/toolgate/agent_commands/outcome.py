@@ -18,7 +18,7 @@ class RoutedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCommand:
-    """An agent command about the session itself, which no tool fronts: `jobs`, `tools`, and `todo` without items."""
+    """An agent command about the session itself, which has no tool: `jobs`, `tools`, and `todo` without items."""
 
     command: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -40,11 +40,11 @@ class Native:
     command: str
     """The text to run, after unwrapping."""
     hint: str = ""
-    """A line for `stderr`: how to say it better."""
+    """A line for `stderr` that suggests a better command."""
     keep: bool = False
     """At its deadline it becomes a background job instead of being ended (`jobs keep`)."""
     after: float | None = None
-    """Seconds until then; None: the call's own deadline."""
+    """Seconds until it becomes one; None means the call's own deadline."""
 
 
 Outcome = RoutedCall | SessionCommand | Usage | Native

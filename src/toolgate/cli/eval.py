@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--only", action="append", default=[], metavar="NAME", help=translate("only this task; may be repeated")
     )
     parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help=translate("run every task so often (default: 1)")
+        "--repeat", type=int, default=1, metavar="N", help=translate("how many times each task runs (default: 1)")
     )
     parser.add_argument(
         "--parallel", type=int, default=2, metavar="N", help=translate("runs at the same time (default: 2)")
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     tasks = _chosen(load_tasks(args.directory), args.only)
     settings = Settings.load()
     settings, model = _model(settings, tasks, args.model)
-    with _progress(len(tasks) * max(args.repeat, 0)) as told:
+    with _progress(len(tasks) * max(args.repeat, 0)) as show_result:
         try:
             evaluation = Evaluation(
                 tasks,
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
                 tools=own_tools(args),
                 repeat=args.repeat,
                 parallel=args.parallel,
-                on_result=told,
+                on_result=show_result,
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
@@ -87,7 +87,7 @@ def _chosen(tasks: list[Task], only: list[str]) -> list[Task]:
 def _model(
     settings: Settings, tasks: list[Task], name: str | None
 ) -> tuple[Settings, Callable[[], ModelClient] | None]:
-    """The settings with the model, and what makes its client; None if no task asks one."""
+    """The settings with the model, and a factory for its client; None if no task needs a model."""
     if all(task.message is None for task in tasks):
         return settings, None
     from toolgate.compose import settings_with_model
@@ -95,12 +95,12 @@ def _model(
 
     complete = settings_with_model(settings, name)
     if name is None and complete.model.provider == "offline":
-        asking = next(task.name for task in tasks if task.message is not None)
+        with_message = next(task.name for task in tasks if task.message is not None)
         raise UsageError(
             translate(
                 "task {name} has a message and no model is configured: pass --model, or set one up with /model in "
                 "toolgate chat",
-                name=repr(asking),
+                name=repr(with_message),
             )
         )
     return complete, lambda: model_from_settings(complete.model)

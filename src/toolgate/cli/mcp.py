@@ -161,7 +161,7 @@ def _short_outputs(settings: "Settings") -> "Settings":
 
 
 def _split(given: list[str]) -> tuple[str | None, list[str]]:
-    """Return the names of tools that are served (None: all), and the places of tools of one's own."""
+    """Return the names of tools that are served (None: all), and the places of custom tools."""
     names = [text for text in given if ":" not in text]
     return (",".join(names) if names else None), [text for text in given if ":" in text]
 

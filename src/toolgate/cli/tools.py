@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         origins |= {tool.name: source.origin for tool in source.tools}
     modes = [toolgate.ToolMode(args.mode)] if args.mode else list(toolgate.ToolMode)
     shown = {tool.name for mode in modes for tool in registry.list_declarations(mode)}
-    # a tool of one's own that declares no mode is listed without --mode, so that its author sees why it is not used
+    # a custom tool that declares no mode is listed without --mode, so that its author sees why it is not used
     names = sorted(shown | (set() if args.mode else set(origins)), key=str.lower)
     if args.json:
         schemas = {entry["function"]["name"]: entry for mode in modes for entry in registry.get_tools_schema(mode)}

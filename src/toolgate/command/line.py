@@ -54,7 +54,7 @@ def first_word(text: str) -> Word | None:
 
 
 def _end(reader: Grammar) -> str:
-    """The operator behind the command, if anything follows; the texts of its heredocs are read."""
+    """The operator after the command, if anything follows; the texts of its heredocs are read."""
     reader.blank()
     match = _OPERATOR.match(reader.text, reader.at)
     operator = match.group() if match else ""

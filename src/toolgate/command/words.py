@@ -36,7 +36,7 @@ _ANSI = re.compile(
 
 
 def ansi_c(body: str) -> str | None:
-    """The value of `$'body'`, or None where it is no valid text."""
+    """The value of `$'body'`, or None if it is not valid text."""
     value = bytearray()
     for match in _ANSI.finditer(body.encode("utf-8", "surrogatepass")):
         piece = _ansi_piece(match)

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from toolgate.sessions.driver import Transaction
     from toolgate.sessions.types import Message
 
-_LOOK = 1.0
-_STOPPING = 10.0
+_POLL_SECONDS = 1.0
+"""Seconds after which the sub-agent's turn is read again without a notification."""
+_STOP_SECONDS = 10.0
 """Seconds that a child gets to end after it was asked to."""
 
 _RUNNING = (
@@ -41,7 +42,7 @@ def subagents_on_workers(
     """Return the class that runs a turn's sub-agents. `given_up` tells whether another worker continues the turn."""
 
     def make(*args: Any) -> SubAgents:
-        if taken.agent:  # in the queue they would wait behind their own parents
+        if taken.agent:  # its sub-agents would wait in the queue for a slot that their own parents hold
             return SubAgents(*args)
         return WorkerSubAgents(db, taken, given_up, *args)
 
@@ -59,7 +60,7 @@ class WorkerSubAgents(SubAgents):
         self._db = db
         self._taken = taken
         self._given_up = given_up
-        self._found: set[tuple[str, int]] = set()
+        self._awaited: set[tuple[str, int]] = set()
         """Calls whose sub-agent is awaited. Providers repeat call ids."""
 
     async def _child(
@@ -81,26 +82,27 @@ class WorkerSubAgents(SubAgents):
         return {**answer, "task_id": session_id}
 
     async def _ordinal(self, call_id: str) -> str:
-        """The position of this call among the turn's calls with the same id; it finds its own sub-agent again."""
+        """The number of this call among the turn's calls with the same id, for finding its sub-agent again."""
         sql = (
             "SELECT ordinal FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND call_id = ?3 "
             "AND state = 'started' ORDER BY ordinal"
         )
         key = self._taken.lease.session_id, self._taken.turn.id, call_id
         for (ordinal,) in await retry_until_available(lambda: self._db.read(lambda tx: tx.rows(sql, *key))):
-            if (call_id, ordinal) not in self._found:
-                self._found.add((call_id, ordinal))
+            if (call_id, ordinal) not in self._awaited:
+                self._awaited.add((call_id, ordinal))
                 return str(ordinal)
         return ""
 
     def _begin(self, transaction: Transaction, said: Message, about: dict[str, str]) -> Turn:
-        """Start the sub-agent, or find it again. `SessionBusy` while too many run that a lost worker has started."""
+        """Start the sub-agent, or find the one that a lost worker started. `SessionBusy` while too many run."""
         session_id, agent = about["session_id"], about["agent"]
         known = turns.of_session(transaction, session_id)
         if known:
             return known[0]
         taken = self._taken
-        transaction.clock(taken.lease.session_id)  # locks the session: two at once must not take the same place
+        # this locks the session: two transactions must not count the same free slot
+        transaction.clock(taken.lease.session_id)
         row = transaction.row(_RUNNING, taken.turn.id)
         if row is not None and row[0] >= AT_ONCE:
             raise SessionBusy(f"{AT_ONCE} sub-agents of this turn run already; the next one waits.")
@@ -113,8 +115,8 @@ class WorkerSubAgents(SubAgents):
         writer = EventWriter(transaction, taken.lease.session_id, taken.lease, turn_id=taken.turn.id)
         writer.event("agent_started", as_json(about))
         queue = agents_queue(taken.workspace)
-        place = dispatches.TurnOrigin(user=taken.user, workspace=taken.workspace, queue=queue, agent=agent)
-        return dispatches.submit(transaction, session_id, said, place, parent_id=taken.turn.id)
+        origin = dispatches.TurnOrigin(user=taken.user, workspace=taken.workspace, queue=queue, agent=agent)
+        return dispatches.submit(transaction, session_id, said, origin, parent_id=taken.turn.id)
 
     async def _ended(self, turn: Turn) -> Turn:
         """Wait until the sub-agent's turn has ended, and return it."""
@@ -126,16 +128,16 @@ class WorkerSubAgents(SubAgents):
                 if found is not None and found.status != "running":
                     return found
                 try:
-                    async with asyncio.timeout(_LOOK):
+                    async with asyncio.timeout(_POLL_SECONDS):
                         await news.wait()
                 except TimeoutError:
-                    pass  # no news: look anyway
+                    pass  # no notification: read the turn anyway
 
     async def _stop(self, turn: Turn) -> None:
         """End the sub-agent because its parent ends."""
         try:
             await self._db.write(lambda tx: dispatches.cancel(tx, turn.session_id))
-            async with asyncio.timeout(_STOPPING):
+            async with asyncio.timeout(_STOP_SECONDS):
                 await self._ended(turn)
         except (ToolgateError, TimeoutError) as error:
             logger("distributed").warning("sub_agent_not_ended", turn_id=turn.id, error=type(error).__name__)

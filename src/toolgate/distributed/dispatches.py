@@ -117,7 +117,7 @@ def start(
         return None
     free = transaction.row("SELECT 1 FROM sessions WHERE id = ?1 FOR UPDATE SKIP LOCKED", session_id)
     lease = None if free is None else leases.claim(transaction, session_id, ttl)
-    if lease is None:  # whoever has the session locked may wait for the job: do not wait for the session here
+    if lease is None:  # the holder of its lock may wait for this job, so waiting for the session could deadlock
         turn_queue.postpone(transaction, job, _IN_USE)
         return None
     row = transaction.row(

@@ -11,7 +11,7 @@ from toolgate.log import logger
 
 T = TypeVar("T")
 
-_AGAIN = 0.5
+_RETRY_SECONDS = 0.5
 """Seconds before an unavailable database is tried again."""
 
 
@@ -25,4 +25,4 @@ async def retry_until_available(ask: Callable[[], Awaitable[T]]) -> T:
             return await ask()
         except (StoreError, SessionBusy) as error:
             logger("distributed").info("database_waited_for", error=str(error))
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(_RETRY_SECONDS)

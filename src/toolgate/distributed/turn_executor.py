@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from toolgate.agent.approvals import DurableApprover
 from toolgate.agent.subagents import SubAgents
 from toolgate.agent.turn import RunningTurn
-from toolgate.agent.turn_result import TurnResult, run_turn
+from toolgate.agent.turn_result import RETRYABLE, TurnResult, run_turn
 from toolgate.distributed import dispatches
 from toolgate.distributed.agents import subagents_on_workers
 from toolgate.distributed.live import LiveWriter
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from toolgate.distributed.options import ClusterOptions
     from toolgate.sessions import Database, Lease
 
-_AGAIN = ("STORE_ERROR", "SESSION_FENCED")
-"""Retryable outcomes: the database or the session was lost, and another worker resumes the turn."""
 MAX_ATTEMPTS = 20
 """Workers that may be lost while they run one turn."""
 _HOPELESS = f"{MAX_ATTEMPTS} workers were lost while they ran this turn; it is not tried again."
@@ -158,7 +156,7 @@ class TurnExecutor:
             self._live.emit(event)
 
     async def clear_live(self) -> None:
-        """Stop live output. Whoever releases the turn deletes what was shown so far."""
+        """Stop live output. What was shown so far is deleted when the turn is released."""
         if self._live is not None:
             await self._live.close()
 
@@ -171,7 +169,7 @@ class TurnExecutor:
             await asyncio.wait({running, giving_up}, return_when=asyncio.FIRST_COMPLETED)
             if running.done() or self._given_up is None:
                 ending = await running
-                if ending.code not in _AGAIN:
+                if ending.code not in RETRYABLE:
                     return ending
                 self.give_up(TurnOutcome.lost)  # first: its sub-agents and approval requests continue
             outcome = self._given_up or TurnOutcome.lost
@@ -227,8 +225,8 @@ class TurnExecutor:
 
     def _carried(self) -> str | None:
         """What the session hands on, if it is not stored yet. A sub-agent has only one turn and hands nothing on."""
-        return None if self._turn is None or self._turn.handoff is None else self._turn.handoff.all()
+        return None if self._turn is None or self._turn.handoff is None else self._turn.handoff.if_changed()
 
     def _kept(self, carried: str | None) -> None:
         if self._turn is not None and self._turn.handoff is not None:
-            self._turn.handoff.kept(carried)
+            self._turn.handoff.mark_stored(carried)

@@ -70,7 +70,7 @@ def _image(stop: Stop, data: bytes, name: str) -> ImageContent | None:
 def _refused(name: str, error: tuple[str, str]) -> ToolError:
     if error[0] in ("limits", "memory"):
         return _unreadable(name, f"cannot be read within {MEMORY >> 20} MiB and {SECONDS} s")
-    return _unreadable(name, "is not a notebook: it is no JSON object with a list of cells")
+    return _unreadable(name, "is not a notebook: it is not a JSON object with a list of cells")
 
 
 def _unreadable(name: str, why: str) -> ToolError:

@@ -1,4 +1,4 @@
-"""Reads a file that is no plain text: a picture, a PDF file, or a notebook."""
+"""Reads a file other than plain text: a picture, a PDF file, or a notebook."""
 
 from __future__ import annotations
 

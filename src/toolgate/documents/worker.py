@@ -47,7 +47,7 @@ def _limit() -> None:
     limits = {
         resource.RLIMIT_AS: MEMORY,
         resource.RLIMIT_CPU: SECONDS,
-        resource.RLIMIT_FSIZE: 0,  # pipes are no files: it cannot write anywhere else
+        resource.RLIMIT_FSIZE: 0,  # pipes are not limited by this: it cannot write anywhere else
         resource.RLIMIT_CORE: 0,
     }
     for kind, limit in limits.items():

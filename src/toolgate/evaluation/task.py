@@ -53,7 +53,7 @@ class Check(Declared):
             try:
                 re.compile(self.matches)
             except re.error as error:
-                raise ValueError(f"matches is no regular expression: {error}") from None
+                raise ValueError(f"matches is not a regular expression: {error}") from None
         return self
 
     def __str__(self) -> str:
@@ -143,6 +143,7 @@ def _said(path: Path, error: Exception) -> list[str]:
     lines = []
     for item in error.errors(include_url=False, include_input=False, include_context=False):
         place = ".".join(map(str, item["loc"]))
-        text = "is no key of a task" if item["type"] == "extra_forbidden" else item["msg"].removeprefix("Value error, ")
+        unknown = item["type"] == "extra_forbidden"
+        text = "is not a key of a task" if unknown else item["msg"].removeprefix("Value error, ")
         lines.append(f"{path}: {place + ': ' if place else ''}{text}")
     return lines

@@ -121,7 +121,7 @@ class Channel:
             await asyncio.shield(self._progress)
 
     def _wake(self) -> None:
-        """Wake those who wait in `wait_until_sent`."""
+        """Wake the tasks that wait in `wait_until_sent`."""
         if self._progress is not None:
             self._progress.set_result(None)
             self._progress = None

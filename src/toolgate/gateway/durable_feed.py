@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database, Event, SessionStore
     from toolgate.sessions.live import LiveText, LiveView
 
-_AGAIN = 0.5
+_RETRY_SECONDS = 0.5
 """Seconds before an unavailable database is tried again."""
-_LOOK = 15.0
+_POLL_SECONDS = 15.0
 """Seconds after which the feed looks for something new without being notified."""
 
 
@@ -47,7 +47,7 @@ class DurableFeed:
                         yield event
             except StoreError as error:
                 logger("distributed").warning("log_not_read", session_id=session_id, error=str(error))
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(_RETRY_SECONDS)
 
     def listen(self, session_id: str, listener: LiveListener) -> None:
         """Send live output to the listener, beginning with the message that is being written."""
@@ -99,10 +99,10 @@ class _Watching:
                     self._tell(await self._db.read(lambda tx: live.read_live(tx, self._session_id, self._printed)))
                 except StoreError as error:
                     logger("distributed").info("live_not_read", error=type(error).__name__)
-                    await asyncio.sleep(_AGAIN)
+                    await asyncio.sleep(_RETRY_SECONDS)
                     continue
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_LOOK):
+                    async with asyncio.timeout(_POLL_SECONDS):
                         await news.wait()
 
     def _tell(self, found: LiveView) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT = 15.0
 """Seconds for which an answer waits for an unavailable database. A turn may wait for this answer for days."""
-_AGAIN = 0.5
+_RETRY_SECONDS = 0.5
 """Seconds before an unavailable database is tried again."""
 
 
@@ -60,7 +60,7 @@ async def answered(service: Service, approval_id: str, answer: Approval, user: s
                 raise
             failed = True
             logger("gateway").info("answer_not_stored", error=type(error).__name__)
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(_RETRY_SECONDS)
 
 
 async def _is_stored(service: Service, approval_id: str, answer: Approval, user: str) -> bool:

@@ -102,7 +102,7 @@ class Service:
         self.output_dir = ""
         """The directory of output files, relative to the root."""
         self.shell: ShellSettings | None = None
-        """How commands are run, for those who want to know what confines them."""
+        """How commands are run and what confines them."""
         self._sandbox: asyncio.Task[str] | None = None
         self.models: ModelSource | None = None
         """The models of the sessions, if they are known here."""

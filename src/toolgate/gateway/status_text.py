@@ -46,7 +46,7 @@ def _tables(status: ClusterStatus) -> Iterator[tuple[str, Cells, list[Cells]]]:
     )
     yield (
         translate("Waiting for a worker"),
-        (translate("now, at the most"), translate("half of them*"), translate("19 of 20*")),
+        (translate("longest now"), translate("median*"), translate("95th percentile*")),
         [(f"{lag.oldest_wait:.1f} s", f"{lag.usual_wait:.2f} s", f"{lag.longest_wait:.2f} s")],
     )
     yield (

@@ -67,7 +67,7 @@ def reason(text: str) -> str:
 def explained(detail: str) -> str:
     """Return the detail of an approval request with its own lines about a command in the person's language.
 
-    The command itself, which is the first line or stands behind a gutter, is never changed.
+    The command itself, which is the first line or stands after a gutter, is never changed.
     """
     if not table(current(), "reason"):
         return detail

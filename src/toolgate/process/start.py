@@ -62,5 +62,5 @@ async def start_with_pipes(argv: Sequence[str], **options: Any) -> asyncio.subpr
 async def start_with_protocol(
     protocol: Callable[[], AnyProtocol], argv: Sequence[str], **options: Any
 ) -> tuple[asyncio.SubprocessTransport, AnyProtocol]:
-    """Start a process with pipes, whose output a protocol is told of. Raises `OSError`. The caller closes it."""
+    """Start a process with pipes and pass its output to a protocol. Raises `OSError`. The caller closes it."""
     return await asyncio.get_running_loop().subprocess_exec(protocol, *argv, **options)

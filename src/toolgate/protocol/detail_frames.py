@@ -1,4 +1,4 @@
-"""What the gateway sends to those who asked for details."""
+"""Frames that the gateway sends to clients that asked for details."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ class Patches(Data):
     """Changes of the rendered message."""
 
     patches: list[dict[str, Any]]
-    """`{"at": n, "html": [...]}`: keep n blocks, put these behind them; `{"append": text}`: add to the last one."""
+    """`{"at": n, "html": [...]}`: keep n blocks, put these after them; `{"append": text}`: add to the last one."""
 
 
 class MarkdownFrame(OfSession):

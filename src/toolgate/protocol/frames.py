@@ -1,4 +1,4 @@
-"""What the gateway sends to everybody; `detail_frames` has what is sent to those who ask for more."""
+"""Frames that the gateway sends to every client; those only for clients that ask for details are in `detail_frames`."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Plan(BaseModel):
     """Undo can take back everything that the call changes. The approval mode `accept_edits` lets it run without asking,
     unless a rule asks."""
     prefixes: tuple[tuple[str, ...], ...] = ()
-    """First words of the command that a person may be offered to allow from now on, with any words behind them; empty
+    """First words of the command that a person may be offered to allow from now on, with any words after them; empty
     if only the exact call can be remembered."""
     once: str = ""
     """Why an approval is for this one call and cannot be remembered: something is only known when it runs."""

@@ -261,7 +261,7 @@ class TurnRunner(Protocol):
         ...
 
     async def drain(self, seconds: float) -> int:
-        """Wait for turns that end with this process, for so long at the most; how many are left."""
+        """Wait at most so many seconds for the turns that end with this process; return how many still run."""
         ...
 
 

@@ -17,10 +17,10 @@ class Breaker:
         self._open_until: dict[str, float] = {}
         self._trying: set[str] = set()
         self.quiet = True
-        """No tool has broken lately: every call may run and there is nothing to forget."""
+        """Whether no tool has failures that count: every call may run."""
 
     def is_open(self, name: str) -> bool:
-        """Whether the tool rests, or is being tried by another call; it is hidden while it is."""
+        """Whether the breaker is open for the tool, or another call is trying it. The tool is hidden meanwhile."""
         until = self._open_until.get(name)
         return until is not None and (name in self._trying or self._clock.monotonic() < until)
 
@@ -29,7 +29,7 @@ class Breaker:
         return max(0.0, self._open_until.get(name, 0.0) - self._clock.monotonic())
 
     def begin(self, name: str) -> bool:
-        """Admit a call that is about to run; after the rest exactly one, until its outcome is known."""
+        """Whether a call may run. After the rest exactly one may, until its outcome is known."""
         if name not in self._open_until:
             return True
         if self.is_open(name):

@@ -72,7 +72,7 @@ def own_arguments(name: str, changed: dict[str, Any], shown: Any) -> dict[str, A
 
 
 def _patched(arguments: dict[str, Any], workspace: Workspace | None) -> list[str]:
-    """Every path that a patch names; none if it is no patch, which the tool says."""
+    """Every path that a patch names; none if it is not a patch, which the tool then reports."""
     from toolgate.workspace.patch import parse_patch
 
     try:

@@ -1,4 +1,4 @@
-"""What hooks answer: deny, ask, other arguments, context. What cannot be understood is an error, never a yes."""
+"""Answers of hooks: deny, ask, other arguments, context. An answer that cannot be parsed is an error, never a yes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HookOutcome(NamedTuple):
 
 
 class HookError(Exception):
-    """A hook failed, did not end in time, or said something that is no answer."""
+    """A hook failed, did not end in time, or gave an answer that is not valid."""
 
 
 def text_of(data: bytes) -> str:
@@ -35,7 +35,7 @@ def text_of(data: bytes) -> str:
 
 
 def outcome_of(exit_code: int, stdout: str, stderr: str, event: Event) -> HookOutcome:
-    """What a command says with its exit code and its output. Raises `HookError`."""
+    """The answer that a command gives with its exit code and its output. Raises `HookError`."""
     if exit_code == 2:
         reason = _short(stderr or "a hook denied it")
         return HookOutcome(context=reason) if event in ("after_call", "turn_end") else HookOutcome(denied=reason)
@@ -46,15 +46,15 @@ def outcome_of(exit_code: int, stdout: str, stderr: str, event: Event) -> HookOu
     try:
         said = json.loads(stdout)
     except ValueError:
-        raise HookError("what it printed is no JSON") from None
-    return said_outcome(said, event)
+        raise HookError("what it printed is not JSON") from None
+    return parse_answer(said, event)
 
 
-def said_outcome(said: dict[str, Any], event: Event) -> HookOutcome:
-    """Read a hook's answer; what cannot be understood is an error, never a yes."""
+def parse_answer(said: dict[str, Any], event: Event) -> HookOutcome:
+    """Parse a hook's answer. Raises `HookError` for one that is not valid, which never counts as a yes."""
     more = said.get("hookSpecificOutput", {})
     if not isinstance(more, dict):
-        raise HookError("hookSpecificOutput is no object")
+        raise HookError("hookSpecificOutput is not an object")
     decision = more.get("permissionDecision", said.get("decision", "allow"))
     reason = more.get("permissionDecisionReason", said.get("reason", said.get("stopReason", "")))
     if decision not in (*_DENYING, "ask", "allow", "approve", "defer") or not isinstance(reason, str):
@@ -63,7 +63,7 @@ def said_outcome(said: dict[str, Any], event: Event) -> HookOutcome:
     if not isinstance(context, str) or not isinstance(arguments, dict | None):
         raise HookError("additionalContext must be a text and updatedInput an object")
     if event == "turn_start" and decision == "ask":
-        raise HookError("its decision 'ask' is none for a turn")
+        raise HookError("its decision 'ask' is not valid for a turn")
     if event in ("after_call", "turn_end"):
         return HookOutcome(context=_short("\n".join(part for part in (reason, context) if part)))
     if decision in _DENYING or said.get("continue") is False:

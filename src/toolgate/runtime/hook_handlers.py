@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from toolgate.runtime.hook_answers import Event, HookError, HookOutcome, outcome_of, said_outcome, text_of
+from toolgate.runtime.hook_answers import Event, HookError, HookOutcome, outcome_of, parse_answer, text_of
 from toolgate.workspace.threads import start_thread
 
 GROUP = "toolgate.hooks"
@@ -78,7 +78,7 @@ class EntryPointHook(BaseModel):
             raise HookError(f"{self.name!r} raised {type(error).__name__}: {str(error)[:200]}".rstrip(": ")) from None
         if found is None:
             return HookOutcome()
-        return said_outcome(_answer(self.name, found), event)
+        return parse_answer(_answer(self.name, found), event)
 
 
 class HookGroup(BaseModel):
@@ -100,7 +100,7 @@ def _call(name: str, document: dict[str, Any]) -> object:
         raise HookError(f"{len(entries)} installed packages have the entry point {name!r} in the group {GROUP}")
     hook = entries[0].load()
     if not callable(hook):
-        raise HookError(f"the entry point {name!r} is no function")
+        raise HookError(f"the entry point {name!r} is not a function")
     return cast("Callable[[dict[str, Any]], object]", hook)(document)
 
 
@@ -110,7 +110,7 @@ def _answer(name: str, found: object) -> dict[str, Any]:
     try:
         text = json.dumps(dict(found))
     except (TypeError, ValueError, RecursionError):
-        raise HookError(f"what {name!r} returned is no JSON") from None
+        raise HookError(f"what {name!r} returned is not JSON") from None
     if len(text) > _MAX_ANSWER:
         raise HookError(f"{name!r} returned more than {_MAX_ANSWER} characters")
     said: dict[str, Any] = json.loads(text)

@@ -13,8 +13,8 @@ from toolgate.tools.base import CallableTool, Tool
 def add_tools(registry: ToolRegistry, tools: Iterable[Tool[Any] | CallableTool]) -> None:
     """Add tools to a registry. A bare `CallableTool` has no modes: it was handed over deliberately and always shown.
 
-    Raises `DeclarationError` or `ValueError` for a name that providers refuse or that is taken, and `TypeError` for
-    what is no tool.
+    Raises `DeclarationError` or `ValueError` for a name that providers refuse or that is taken, and `TypeError` for an
+    object that is not a tool.
     """
     given: object = tools
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):

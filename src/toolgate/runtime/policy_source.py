@@ -58,7 +58,7 @@ def refresh_policy(context: ToolContext) -> None:
 
 
 def check_policy(context: ToolContext) -> None:
-    """Raise what is wrong with the policy before anything is asked of it.
+    """Raise the error of an invalid policy before the first call.
 
     Without a file of the user's or the project's nothing can be wrong, and the built-in rules wait for the first call.
     """
@@ -72,7 +72,7 @@ def check_policy(context: ToolContext) -> None:
 
 
 def check_users_policy(path: Path | None) -> None:
-    """Raise what is wrong with the user's file, for programs that start long before the first call."""
+    """Raise the error of an invalid user's file, for programs that start long before the first call."""
     _require_named(path)
     if path is not None and _may_exist(path):
         from toolgate.runtime.policy.load import read_user_file
@@ -111,7 +111,7 @@ def _require_named(path: Path | None) -> None:
 
 
 def _stamp(path: Path | None) -> tuple[int, ...] | None:
-    """What changes whenever the file does; None if there is none."""
+    """A value that changes whenever the file does; None if there is no file."""
     if path is None:
         return None
     try:
@@ -122,7 +122,7 @@ def _stamp(path: Path | None) -> tuple[int, ...] | None:
 
 
 def _may_exist(path: Path) -> bool:
-    """Whether there is something; what it is, and whether it can be read, shows when it is."""
+    """Whether the path may exist. Whether it is a readable file shows when it is read."""
     try:
         os.stat(path)
     except FileNotFoundError:

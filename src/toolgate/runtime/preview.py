@@ -35,7 +35,7 @@ _TELLING = re.compile(r"(?<!\bno )(?<!\b0 )(?:" + "|".join(_WORDS) + ")", re.IGN
 _LOWERED = bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in range(256))
 _NO_LETTERS = bytes(byte for byte in range(256) if not chr(byte | 32).isascii() or not chr(byte | 32).isalpha())
 _LETTERS = tuple({word.encode().translate(None, _NO_LETTERS) for word in _WORDS})
-"""The words without what is no letter. A text that holds none of them holds no word, and is looked through faster."""
+"""The words reduced to their letters. A text that contains none of them needs no slower search."""
 _MAX_TELLING = 50
 """How many lines from between head and tail are shown."""
 _TELLING_WIDTH = 300
@@ -47,7 +47,7 @@ _WINDOW = 1 << 15
 _REGEX_REACH = 1 << 12
 """Characters of a line that the regular expression looks at."""
 _MARKER = 200
-"""Bytes that a marker takes at the most."""
+"""Maximum bytes of a marker."""
 _SLICE = 1 << 20
 
 
@@ -178,7 +178,7 @@ def _hit(line: str) -> int:
 
 
 def _may_tell(text: str) -> bool:
-    """Whether a word may be in the text. What is no letter is dropped first: much of long output is numbers."""
+    """Whether a word may be in the text. Only letters are compared, because much of long output is numbers."""
     letters = text.encode(errors="replace").translate(_LOWERED, _NO_LETTERS)
     return any(word in letters for word in _LETTERS)
 

@@ -117,7 +117,7 @@ def _safe_question(plan: Plan, secrets: tuple[str, ...]) -> Question | None:
 def _shown_choices(
     choices: tuple[ApprovalChoice, ...], labels: list[str], rules: list[str]
 ) -> tuple[ApprovalChoice, ...]:
-    """The choices as they may be shown, without those whose rule cannot be: what is stored is what is shown."""
+    """The choices whose rules can be shown in full: what is stored is what was shown."""
     return tuple(
         choice.model_copy(update={"label": label, "rule": rule})
         for choice, label, rule in zip(choices, labels, rules, strict=True)

@@ -161,7 +161,7 @@ class Protected:
     def for_git(self, target: str, parts: frozenset[str]) -> Iterator[Mount]:
         """Mount the repository a second time, writable, for git. Pinned paths stay read-only unless in `parts`."""
         if self._kind(GIT) != "directory" or self._stubs.is_stub(GIT):
-            raise _refusal(GIT, "is no directory of a repository")
+            raise _refusal(GIT, "is not the directory of a repository")
         yield self._itself("rw", GIT, target)
         for name in _PINNED:
             relative = f"{GIT}/{name}"

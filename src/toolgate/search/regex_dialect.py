@@ -129,7 +129,7 @@ class _Parser:
             raise PatternError("a counted repetition needs decimal numbers", start)
         first, last = int(low or 0), int(high or 0)
         if max(first, last) > MAX_REPEATS or (high and last < first):
-            raise PatternError(f"a counted repetition goes upwards and to {MAX_REPEATS} at the most", start)
+            raise PatternError(f"a counted repetition goes upwards and at most to {MAX_REPEATS}", start)
         self.position = end + 1
         return f"{{{first},{last if high else ''}}}" if comma else f"{{{first}}}"
 

@@ -101,7 +101,7 @@ class SqliteTransaction:
         self.sessions: dict[str, int] = {}
         """Sessions with new events, and the number of the last one."""
         self.published: list[Row] = []
-        """The events that were written, for followers in this process: also those who come before the commit."""
+        """The events that were written, for followers in this process, including those that join before the commit."""
 
     def _execute(self, sql: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
         try:

@@ -53,7 +53,7 @@ class SessionManagement(Protocol):
         """Take the person's message `seq` and all that followed out of the transcript; returns the event's number.
 
         The log keeps everything. Without a lease, `SessionBusy` while a turn runs. `files` is what became of the files,
-        for those who watch. `NoSuchMessage` if the transcript has no such message.
+        for clients that watch. `NoSuchMessage` if the transcript has no such message.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Removing sessions, old ones or one that its person deletes: whole ones, with everything that is known about them."""
+"""Removes whole sessions with everything about them: old ones, or one that a person deletes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _USED = (
     f"{_FAMILY}SELECT 1 FROM sessions WHERE id IN (SELECT id FROM family) AND (updated_at >= ?2 "
     "OR id IN (SELECT session_id FROM turns WHERE status = 'running')) LIMIT 1"
 )
-# Numbers are given anew from the greatest that there is, and readers in other processes go on from theirs: the session
-# that the log ends with and the last one stay.
+# SQLite numbers new rows from the greatest existing number, and readers in other processes continue from the last
+# number that they have read. So the session of the last event and the newest session must stay.
 _LAST = (
     "SELECT session_id FROM (SELECT session_id FROM events ORDER BY id DESC LIMIT 1) AS last_event "
     "UNION SELECT id FROM (SELECT id FROM sessions ORDER BY number DESC LIMIT 1) AS last_session"
@@ -36,14 +36,14 @@ _BY_SESSION = (
     "pictures",
 )
 _MARK = "deleted"
-"""The parent of the empty session that SQLite's numbers go on from."""
-_MOMENT = 30.0
-"""Seconds for which a session is held that is removed in the same transaction."""
+"""The parent of the empty session that holds SQLite's greatest numbers."""
+_LEASE_SECONDS = 30.0
+"""Seconds of the lease on a session that is removed in the same transaction."""
 _WITHIN = f"(SELECT id FROM events WHERE place >= ?1 * {SPAN} AND place < (?1 + 1) * {SPAN})"
 
 
 def candidates(transaction: Transaction, before: float, project: str | None) -> list[str]:
-    """Sessions that people began and that nobody has used since; the oldest first, without those that are needed."""
+    """Sessions of people that nobody has used since `before`, the oldest first, without those that must stay."""
     where = "" if project is None else " AND project = ?2"
     sql = f"SELECT id FROM sessions WHERE parent_id IS NULL AND updated_at < ?1{where} ORDER BY updated_at, id"
     found = transaction.rows(sql, before, *([] if project is None else [project]))
@@ -52,7 +52,7 @@ def candidates(transaction: Transaction, before: float, project: str | None) -> 
 
 
 def remove(transaction: Transaction, session_id: str, before: float) -> bool:
-    """Remove a session and those of its sub-agents; False, and nothing, if it was used meanwhile or is needed."""
+    """Remove a session and those of its sub-agents; return False if it was used meanwhile or must stay."""
     needed = {row[0] for row in transaction.rows(_LAST)}
     if not _removable(transaction, session_id, before, needed):
         return False
@@ -71,7 +71,7 @@ def family(transaction: Transaction, session_id: str) -> list[str]:
 
 
 def delete(transaction: Transaction, session_id: str) -> list[str]:
-    """Remove a session and those of its sub-agents because its person wants that; returns the ids of all.
+    """Remove a session and those of its sub-agents at the person's request; return all their ids.
 
     `SessionNotFound` if there is none, and `SessionBusy`, with nothing removed, while a turn runs in one of them.
     """
@@ -81,7 +81,7 @@ def delete(transaction: Transaction, session_id: str) -> list[str]:
     if not found:
         raise SessionNotFound(f"There is no session {session_id!r}.")
     for identifier, _ in found:
-        lease = leases.claim(transaction, identifier, _MOMENT)
+        lease = leases.claim(transaction, identifier, _LEASE_SECONDS)
         if lease is None:
             raise SessionBusy("A turn of this session is running; wait for it, or cancel it, and delete it then.")
         turns.recover(transaction, lease)  # refuses while workers have the turn
@@ -101,7 +101,7 @@ def delete(transaction: Transaction, session_id: str) -> list[str]:
 
 
 def _keep_numbers(transaction: Transaction) -> None:
-    """Write an empty session with one event behind everything, so that SQLite gives no number twice.
+    """Write an empty session with one event after all others, so that SQLite never reuses a number.
 
     It belongs to no user, no list shows it, and it replaces the one that was written before.
     """
@@ -139,7 +139,7 @@ def _removable(transaction: Transaction, session_id: str, before: float, needed:
 
 
 def _is_taken(transaction: Transaction, session_id: str) -> bool:
-    """Whether a process holds it now. The row stays locked until the transaction ends."""
+    """Whether a process holds the session's lease. The row stays locked until the transaction ends."""
     now = transaction.clock(session_id)
     held = "SELECT 1 FROM sessions WHERE id = ?1 AND lease_owner IS NOT NULL AND lease_from <= ?2 AND lease_until > ?2"
     return transaction.row(held, session_id, now) is not None

@@ -1,7 +1,7 @@
 """Going back in a session: later messages leave the transcript, and the log keeps all of them.
 
 A rewind always removes the end of the transcript, from a message of the person on. So a call is never separated from
-its result, and whoever has read a part of the transcript notices: its last message is gone.
+its result. A reader that has cached a part of the transcript notices, because its last message is gone.
 """
 
 from __future__ import annotations

@@ -114,8 +114,8 @@ class SessionStore(SessionManagement, Protocol):
     ) -> None:
         """Add messages and records of calls in this order, all of them in one transaction: everything or nothing.
 
-        `carried` is what the session takes along to another process from now on; None leaves that as it is. `images`
-        are the pictures that the messages name. `usage` is added to the turn.
+        `carried` is the state that another process needs to resume the session; None leaves the stored one
+        unchanged. `images` are the pictures that the messages name. `usage` is added to the turn.
         """
         ...
 
@@ -146,7 +146,7 @@ class SessionStore(SessionManagement, Protocol):
     async def summarise(
         self, lease: Lease, turn_id: str, content: str, steps: int, *, tokens: tuple[int, int], usage: Usage
     ) -> int:
-        """Let a summary stand for everything before the `steps`-th message of `context` that is no tool message.
+        """Let a summary stand for everything before the `steps`-th message of `context`, tool messages not counted.
 
         An event `compacted` with the summary; nothing is removed from the log. `tokens` are the sizes before and after,
         and `usage` is added to the turn.
@@ -224,7 +224,7 @@ class SessionStore(SessionManagement, Protocol):
         """End a turn; its open approvals are withdrawn. One that has ended already stays as it is.
 
         `usage` replaces the sum of what `append_message` was told. `release` gives the session back in the same
-        transaction. `carried` is what the session takes along from now on, as in `append`. `details` are what else
+        transaction. `carried` is the state for a resume, as in `append`. `details` are what else
         the event `turn_finished` says; `context_tokens` and `context_limit` among them become the session's.
         """
         ...

@@ -28,7 +28,7 @@ def context(transaction: Transaction, session_id: str, known: CachedTranscript) 
 
 def _persons_words(known: CachedTranscript, covered: int) -> tuple[str, ...]:
     """What the person said in the messages that are covered."""
-    return tuple(_words(known.messages[place]) for place in known.said[: bisect_left(known.said, covered)])
+    return tuple(_words(known.messages[place]) for place in known.by_user[: bisect_left(known.by_user, covered)])
 
 
 def _words(message: Message) -> str:
@@ -59,7 +59,7 @@ def store(
     tokens: tuple[int, int],
     usage: Usage,
 ) -> int:
-    """Store a summary of everything before the `steps`-th message that is no result of a call; return its number.
+    """Store a summary of everything before the `steps`-th message that is not the result of a call; return its number.
 
     Messages are counted from the end of the summary before. `tokens` are the sizes before and after.
     """

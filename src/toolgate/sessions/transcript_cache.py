@@ -1,7 +1,7 @@
-"""Transcripts that were read before, so that a turn reads only what was added since.
+"""Caches transcripts, so that a turn reads only what was added since.
 
-The log of a session only grows, so what was read stays true. The last known message is read again with every look: if
-it is not there any more, the database is another one, and everything is read again.
+The log of a session only grows, so a cached part stays valid. The last cached message is read again every time: if it
+is missing, the database was replaced, and everything is read again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from toolgate.sessions.driver import Transaction
 from toolgate.sessions.types import Message
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Memory that all transcripts together may take; the one that was not used for longest gives way."""
+"""Memory that all transcripts together may take; the least recently used one is dropped first."""
 _OVERHEAD: Final = 1_000
 """Bytes of a message beside its text."""
 
@@ -29,14 +29,14 @@ class CachedTranscript(NamedTuple):
     """The turn that each message belongs to."""
     places: list[int]
     """Where each message is in the log."""
-    said: list[int]
-    """Which of the messages the person wrote."""
+    by_user: list[int]
+    """Indexes of the messages that the person wrote."""
     place: int
     """Where the last message is in the log; 0 if there is none."""
     size: int
 
     def with_tail(self, transaction: Transaction, session_id: str) -> CachedTranscript:
-        """The same with what was added since."""
+        """Return this transcript with the messages that were added since."""
         rows = transcript.stored_from(transaction, session_id, self.place)
         if self.place:
             again = rows[:1]
@@ -49,7 +49,7 @@ class CachedTranscript(NamedTuple):
             messages=self.messages + [row.message for row in rows],
             turns=self.turns + [row.turn_id for row in rows],
             places=self.places + [row.place for row in rows],
-            said=self.said + [at for at, row in enumerate(rows, len(self.messages)) if row.message.role == "user"],
+            by_user=self.by_user + [n for n, row in enumerate(rows, len(self.messages)) if row.message.role == "user"],
             place=rows[-1].place,
             size=self.size + sum(_size(row.message) for row in rows),
         )
@@ -68,12 +68,12 @@ class TranscriptCache:
         self._lock = threading.Lock()
 
     def get(self, session_id: str) -> CachedTranscript:
-        """What is known of a session."""
+        """The cached transcript of a session, or an empty one."""
         with self._lock:
             return self._known.get(session_id, NOTHING)
 
     def keep(self, session_id: str, known: CachedTranscript) -> None:
-        """Remember what was read; the oldest give way to it."""
+        """Cache what was read, and drop the least recently used transcripts beyond the limit."""
         with self._lock:
             before = self._known.pop(session_id, NOTHING)
             self._size -= before.size

@@ -159,7 +159,7 @@ def _run_some(transaction: SqliteTransaction, jobs: list[_Job], bulk: Callable[.
 
 
 def _deliver(jobs: list[_Job]) -> None:
-    """Wake those who wait, once for each event loop."""
+    """Wake the waiting tasks, once for each event loop."""
     loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
     for job in jobs:
         loops.setdefault(job.future.get_loop(), []).append(job)

@@ -49,9 +49,9 @@ class ToolOutputSettings(Area):
     variable_prefix = "TOOL_OUTPUT_"
 
     max_lines: int = Field(default=2000, ge=1, le=1_000_000)
-    """Lines of output that the model reads at the most."""
+    """Maximum lines of output that the model reads."""
     max_bytes: int = Field(default=51_200, ge=1, le=16_777_216)
-    """Bytes of output (UTF-8) that the model reads at the most."""
+    """Maximum bytes of output (UTF-8) that the model reads."""
     direction: Direction | None = None
     """Which part of a long output is kept, one of `TRUNCATIONS`; unset, the tool decides."""
     dir: str = "tool-output"
@@ -199,7 +199,7 @@ class AgentSettings(Area):
     variable_prefix = "TOOLGATE_AGENT_"
 
     max_rounds: int = Field(default=25, ge=1, le=1000)
-    """Requests to the model in one turn at the most."""
+    """Maximum requests to the model in one turn."""
     context_tokens: int = Field(default=120_000, ge=2_000)
     """Tokens of a request (estimated) above which the conversation is compacted."""
     retries: int = Field(default=3, ge=0, le=20)

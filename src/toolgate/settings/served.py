@@ -1,4 +1,4 @@
-"""The areas of those who serve others: the gateway, the workers, and what users may ask of them."""
+"""The areas of a service: the gateway, the workers, and the limits of their users."""
 
 import re
 from collections.abc import Iterable
@@ -134,12 +134,12 @@ class LimitSettings(Area):
     variable_prefix = "TOOLGATE_LIMITS_"
 
     queue_length: int = Field(default=1000, ge=1)
-    """Turns that wait at the most; beyond it new ones are refused."""
+    """Maximum number of waiting turns; beyond it new ones are refused."""
     user_turns: int = Field(default=4, ge=1)
     """Turns of one user that run at the same time; others wait."""
     user_agents: int = Field(default=8, ge=1)
     """Sub-agents of one user that work at the same time; others wait."""
     turns_per_minute: int = Field(default=60, ge=0)
-    """New turns of one user in a minute; 0 is no limit."""
+    """New turns of one user per minute; 0 means no limit."""
     tokens_per_day: int = Field(default=0, ge=0)
-    """Tokens of one user in a day; 0 is no limit."""
+    """Tokens of one user per day; 0 means no limit."""

@@ -26,7 +26,7 @@ class CommandAnswer:
     access: Access
     root: str
     starter: Starter
-    memory: StateHistory
+    history: StateHistory
     jobs: Jobs
     timed_out: bool = False
     job: str | None = None
@@ -66,7 +66,7 @@ class CommandAnswer:
         if unreadable_in(stderr + stdout) and (locked := self.starter.locked.hint(stderr + stdout)):
             return locked
         layer, loaded = self.starter.layer, self.run.process.loaded
-        began = self.memory.for_access(self.access) if loaded is None else loaded
+        began = self.history.for_access(self.access) if loaded is None else loaded
         return hint(
             FinishedCommand(
                 command=self.run.command,

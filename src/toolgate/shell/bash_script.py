@@ -16,7 +16,7 @@ _LATE = {b"xtrace": b"x", b"verbose": b"v"}
 _BY_POSIX = frozenset({b"expand_aliases", b"inherit_errexit", b"shift_verbose", b"sourcepath"})
 """What POSIX mode sets and leaving it does not reset."""
 _NEEDED = "builtin enable exit set trap printf pwd dirs umask declare alias shopt jobs"
-_AGAIN = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}"
+_RESTORE = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}"
 """Passes on the exit status even if a command has disabled builtins."""
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
 
@@ -52,12 +52,12 @@ def prelude(
     target = quote(state_pipe.encode()).decode()
     keep = "POSIXLY_CORRECT=$?:$SHELLOPTS:$BASHOPTS"
     write = f"{{ {state_dump.CODE}; }} >| {target}"
-    trap = quote(f'[[ "${{2-}}" == {DONE} ]] || {{ {keep}; {_AGAIN}; {write}; }} 2>/dev/null'.encode()).decode()
+    trap = quote(f'[[ "${{2-}}" == {DONE} ]] || {{ {keep}; {_RESTORE}; {write}; }} 2>/dev/null'.encode()).decode()
     return (
         f"{_join(groups)}exec {up_fd}>&-; {_limits(limits)}trap -- {trap} EXIT; "
         f". /dev/fd/{state_fd}; . /dev/fd/{command_fd}; "
         'eval "\\set $2 --; $1"; '
-        f'{{ {keep}; {_AGAIN}; set -- "${{POSIXLY_CORRECT%%:*}}" {DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
+        f'{{ {keep}; {_RESTORE}; set -- "${{POSIXLY_CORRECT%%:*}}" {DONE}; {write}; set +xv; }} 2>/dev/null; exit "$1"'
     )
 
 

@@ -234,7 +234,7 @@ class Console:
         except BlockingIOError:
             self._loop.add_writer(fd, self._flush)
             self._is_writer = True
-        except OSError as error:  # it has ended, or closed its input: those who wait for it notice
+        except OSError as error:  # it has ended, or closed its input: callers that wait for it notice
             if error.errno not in (errno.EPIPE, errno.EIO):
                 raise
             self._unsent = b""

@@ -112,7 +112,7 @@ class ShellSession(AsyncClosing):
         """
         if self._made is not None:
             return
-        async with self._choosing:  # those who wait go on in the order in which they came
+        async with self._choosing:  # waiting calls continue in the order in which they were made
             if self._layer is None and self._made is None and not self._closed:
                 self._layer = await in_thread(self._find_layer)
                 if self._guard is not None:
@@ -123,19 +123,19 @@ class ShellSession(AsyncClosing):
         """The shell's directory: relative to the root inside it, absolute elsewhere."""
         if self._made is None:
             return "."
-        return self._parts()[1].directory_in(self._root)
+        return self._history.directory_in(self._root)
 
     def view(self, access: Access = "write") -> StateView:
         """What a command with this access will find, for analysis and for the person who is asked."""
-        return self._parts()[1].view(access)
+        return self._history.view(access)
 
     def state(self, access: Access = "write") -> ShellState:
         """The state that a command with this access gets. Command analysis follows its functions and aliases."""
-        return self._parts()[1].for_access(access)
+        return self._history.for_access(access)
 
     def fresh_state(self, access: Access = "write") -> ShellState:
         """The state that a command gets right after a restart."""
-        return self._parts()[1].first(access)
+        return self._history.first(access)
 
     def export_state(self) -> str | None:
         """Return the state as text for another process; None if there is none."""
@@ -152,7 +152,7 @@ class ShellSession(AsyncClosing):
 
     def import_state(self, text: str) -> None:
         """Continue from a state that another process has exported."""
-        if not state_text.read(text, self._parts()[1], self._root):
+        if not state_text.read(text, self._history, self._root):
             self.report_lost_state("it was too large")
 
     def report_lost_state(self, reason: str) -> None:
@@ -170,7 +170,7 @@ class ShellSession(AsyncClosing):
         """The secret files that a command names. A large project or command is looked through in a thread."""
         if self._guard is None:
             return ()
-        locked, cwd = self._parts()[0].locked, self.cwd
+        locked, cwd = self._starter.locked, self.cwd
         place = "." if cwd.startswith("/") else cwd
         if self._guard.is_quick:
             locked.refresh()
@@ -182,7 +182,7 @@ class ShellSession(AsyncClosing):
 
     def sandbox(self, access: Access = "write") -> SandboxReport:
         """Return what would confine a command with this access."""
-        return self._parts()[0].report(access)
+        return self._starter.report(access)
 
     async def execute(
         self,
@@ -216,10 +216,10 @@ class ShellSession(AsyncClosing):
         self._hurried = self._hurried + 1 if time.monotonic() - self._answered < _PAUSE else 0
         async with self._turn, slots.running(), self.jobs.paused() if scripts else nullcontext():
             await self.choose_layer()
-            await self._parts()[0].warm_up(access)
+            await self._starter.warm_up(access)
             if job:
                 self.jobs.check_room()
-                await self._parts()[0].share_network(access)
+                await self._starter.share_network(access)
             while True:
                 run = self._begin(command, access, roots, scripts, unlocked, on_output, job, console=console, cwd=cwd)
                 if background:
@@ -230,14 +230,13 @@ class ShellSession(AsyncClosing):
                     return await self._finish(run, seconds, access, to_background)
                 except StateStuck:
                     logger("shell").warning("state_does_not_load")
-                    self._parts()[1].forget_code(access)
+                    self._history.forget_code(access)
 
     async def restart(self) -> None:
         """Reset the state: directory, variables, functions. Background jobs continue."""
         async with self._turn:
-            starter, memory = self._parts()
-            starter.discard()
-            memory.forget()
+            self._starter.discard()
+            self._history.forget()
 
     async def aclose(self) -> None:
         """The same as `close`."""
@@ -258,13 +257,22 @@ class ShellSession(AsyncClosing):
                 await starter.shut()
             self._before.clear()
 
+    @property
+    def _starter(self) -> Starter:
+        return self._parts()[0]
+
+    @property
+    def _history(self) -> StateHistory:
+        return self._parts()[1]
+
     def _parts(self) -> tuple[Starter, StateHistory]:
+        """Open the session at the first use. Raises `ToolError` after `close`."""
         if self._closed:
             raise ToolError(ErrorCode.EXECUTION_ERROR, "This shell session is closed.", "Open a new session.")
         if self._made is None:
             layer = self._layer or self._find_layer()
             starter = Starter(self._root, layer, self._options, self._host, self._workspace.own_outputs, self._guard)
-            self._made = starter, _memory(self._root, starter)
+            self._made = starter, _new_history(self._root, starter)
         return self._made
 
     def _find_layer(self, _stop: Stop | None = None) -> Layer:
@@ -295,20 +303,20 @@ class ShellSession(AsyncClosing):
     ) -> CommandRun:
         check_root(self._workspace, self._root)
         self._follow_root()
-        starter, memory = self._parts()
+        starter, history = self._parts()
         starter.has_jobs = self.jobs.any_running
         sealed = check_scripts(self._workspace, scripts)
-        state = memory.for_access(access).entering(cwd)
+        state = history.for_access(access).entering(cwd)
         git = None if job else starter.git_list(command, access, state)
         process = starter.start(access, state, roots, git, sealed, unlocked, console)
-        starter.began(process, command, state, memory.first(access))
+        starter.began(process, command, state, history.first(access))
         run = CommandRun(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
-        run.came_from = None if cwd is None else memory.latest
+        run.came_from = None if cwd is None else history.latest
         run.begin()
         return run
 
     def _capture(self, stream: Stream, on_output: OnOutput | None) -> Capture:
-        places = self._parts()[0].places
+        places = self._starter.places
         return Capture(
             kept=self._options.kept_bytes,
             stored=self._options.stored_bytes,
@@ -330,7 +338,7 @@ class ShellSession(AsyncClosing):
             raise
         finally:
             self._current = None
-        starter, _ = self._parts()
+        starter = self._starter
         if run.process.refusal:
             await self._stop(run)
             raise _not_run(run.process.refusal)
@@ -352,15 +360,15 @@ class ShellSession(AsyncClosing):
     def _keep_state(self, run: CommandRun, access: Access) -> list[str]:
         """Remember the state that the command left; return notes about state that was lost."""
         lines, self._lost = self._lost, []
-        memory = self._parts()[1]
-        take = memory.take if run.process.view.git is None else memory.take_directory
+        history = self._history
+        take = history.take if run.process.view.git is None else history.take_directory
         try:
             dump = run.process.dumped()
             if not run.stopped and (count := left_running(dump)):
                 lines.append(_LEFT_RUNNING.format("a process" if count == 1 else f"{count} processes"))
             take(access, dump)
             if run.came_from is not None:
-                memory.return_to(run.came_from, access)
+                history.return_to(run.came_from, access)
         except BadDump as error:
             logger("shell").warning("state_not_kept", reason=str(error))
             lines.append(
@@ -373,10 +381,10 @@ class ShellSession(AsyncClosing):
         """Start shells in advance. While a command runs, they do not get their state yet."""
         if self._closed or self._made is None:
             return
-        starter, memory = self._made
+        starter, history = self._made
         starter.has_jobs = self.jobs.any_running
         try:
-            state = None if self._turn.locked() else memory.for_access(access)
+            state = None if self._turn.locked() else history.for_access(access)
             enough = starter.prepare(access, state, min(1 + self._hurried, _MAX_AHEAD))
         except (OSError, ToolError) as error:  # the next command reports the same error
             logger("shell").warning("shell_not_prepared", error=str(error))
@@ -388,7 +396,7 @@ class ShellSession(AsyncClosing):
     def _hand_over(self, run: CommandRun, access: Access, deadline: float | None = None) -> CommandResult:
         job = self.jobs.add(run)
         run.process.retire_sandbox()
-        watcher = asyncio.ensure_future(self._watch(run, self._parts()[0], deadline))
+        watcher = asyncio.ensure_future(self._watch(run, self._starter, deadline))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
         return self._result(run, access, timed_out=False, job=job)
@@ -422,13 +430,13 @@ class ShellSession(AsyncClosing):
         return self._answer(run, access, **how).result(self.cwd)
 
     def _answer(self, run: CommandRun, access: Access, **how: Any) -> CommandAnswer:
-        starter, memory = self._parts()
+        starter, history = self._parts()
         return CommandAnswer(
-            run=run, access=access, root=self._root, starter=starter, memory=memory, jobs=self.jobs, **how
+            run=run, access=access, root=self._root, starter=starter, history=history, jobs=self.jobs, **how
         )
 
 
-def _memory(root: str, starter: Starter) -> StateHistory:
+def _new_history(root: str, starter: Starter) -> StateHistory:
     lower, full = starter.environment("write"), starter.environment("full")
     first = initial(root, lower)
     return StateHistory(first, first if full == lower else initial(root, full))

@@ -115,7 +115,7 @@ class StateHistory:
         return state if variables == state.variables else replace(state, variables=MappingProxyType(variables))
 
     def view(self, access: Access) -> StateView:
-        """Return what those who judge a command must know about its state."""
+        """Return what command analysis and approval requests need to know about the state."""
         state = self.for_access(access)
         return StateView(
             directory=_text(state.directory),

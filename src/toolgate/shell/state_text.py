@@ -24,22 +24,22 @@ _MAX_CHARACTERS = 1024 * 1024
 _TOO_LARGE = '{"too_large":true}'
 
 
-def write(memory: StateHistory, root: str) -> str | None:
+def write(history: StateHistory, root: str) -> str | None:
     """Return the state after the last command as text; None if there is none."""
-    made = {access: memory.for_access(access) for access in get_args(Access)}
-    if all(state == memory.first(access) for access, state in made.items()):
+    made = {access: history.for_access(access) for access in get_args(Access)}
+    if all(state == history.first(access) for access, state in made.items()):
         return None
-    states = {access: _state(state, memory.first(access), os.fsencode(root)) for access, state in made.items()}
+    states = {access: _state(state, history.first(access), os.fsencode(root)) for access, state in made.items()}
     text = json.dumps(states, separators=(",", ":"))
     return text if len(text) <= _MAX_CHARACTERS else _TOO_LARGE
 
 
-def read(text: str, memory: StateHistory, root: str) -> bool:
+def read(text: str, history: StateHistory, root: str) -> bool:
     """Restore a state that was written elsewhere; False if it had been too large to write."""
     found = json.loads(text)
     for access in reversed(get_args(Access)):  # from the highest access down: a state also counts for lower accesses
         if access in found:
-            memory.keep(access, _read_state(found[access], memory.first(access), os.fsencode(root)))
+            history.keep(access, _read_state(found[access], history.first(access), os.fsencode(root)))
     return "too_large" not in found
 
 

@@ -220,7 +220,7 @@ class _Copy:
             raise DeclarationError(f"tool {self._name!r}: its parameters are nested deeper than {limits}")
         if kind is dict or isinstance(node, dict):
             if not all(type(key) is str for key in node):
-                raise DeclarationError(f"tool {self._name!r}: its parameters are not JSON: a key is no text")
+                raise DeclarationError(f"tool {self._name!r}: its parameters are not JSON: a key is not a string")
             return {key: value if type(value) in _SCALARS else self.of(value, depth + 1) for key, value in node.items()}
         if isinstance(node, list | tuple):
             return [item if type(item) in _SCALARS else self.of(item, depth + 1) for item in node]

@@ -50,7 +50,7 @@ class ForeignTool(Tool[BaseModel]):
     def __init__(self, target: CallableTool, modes: Iterable[AnyMode] = ()) -> None:
         definition: Any = getattr(target, "tool_definition", None)
         if not callable(target) or not all(hasattr(definition, name) for name in ToolDefinition.model_fields):
-            raise TypeError(f"{target!r} is no tool: it has to be a Tool(), or callable with a 'tool_definition'")
+            raise TypeError(f"{target!r} is not a tool: it has to be a Tool(), or callable with a 'tool_definition'")
         self.target = target
         self.name = definition.name  # type: ignore[misc]  # a class attribute on hand-written tools
         self.description = definition.description  # type: ignore[misc]  # as above

@@ -17,7 +17,7 @@ _SAME_SHAPE = str.maketrans({"I": "l", "1": "l", "0": "o", "O": "o"})
 
 
 def checked_name(name: object) -> str:
-    """`name` as plain text; `DeclarationError` if it is no name for a tool."""
+    """`name` as plain text; `DeclarationError` if it is not a valid name for a tool."""
     if not isinstance(name, str):
         raise DeclarationError(f"a tool needs a name that is text, not {type(name).__name__}: {_RULE}")
     plain = str.__str__(name)

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 def parameters_schema(params: type[BaseModel]) -> dict[str, Any]:
     """The schema of a parameter model, with titles dropped and `$ref`s inlined.
 
-    The model's own docstring is for those who read the code: what a tool does is said by the tool's description.
+    The model's own docstring is for readers of the code: the tool's description says what a tool does.
     """
     document = params.model_json_schema()
     document.pop("description", None)

@@ -22,7 +22,7 @@ async def read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
         version, _, rest = (await _line(reader)).partition(" ")
         code = rest[:3]
         if not version.startswith("HTTP/1.") or not code.isdigit():
-            raise BadAnswerError("the first line is no status line of HTTP/1.1")
+            raise BadAnswerError("the first line is not a status line of HTTP/1.1")
         headers: dict[str, str] = {}
         size = 0
         while line := await _line(reader):

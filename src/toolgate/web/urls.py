@@ -15,7 +15,7 @@ _REFUSED_PORTS = frozenset(
     {1719, 1720, 1723, 2049, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432, 5900, 6000, 6379, 6566, 6697, 9200}
     | {10080, 11211, 27017, *range(6665, 6670)}
 )
-"""Ports of services that are no web servers. Below 1024 only 80 and 443 are used."""
+"""Ports of services other than web servers. Below 1024 only 80 and 443 are used."""
 _BAD = re.compile(r"[\x00-\x20\x7f\\]|[\ud800-\udfff]")
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\.?")
 
@@ -93,10 +93,10 @@ def _host(name: str) -> str:
     try:
         host = name.encode("ascii").decode() if name.isascii() else name.encode("idna").decode()
     except UnicodeError:
-        raise _invalid("its host is no valid name") from None
+        raise _invalid("its host is not a valid name") from None
     host = host.lower().rstrip(".")
     if not _HOST.fullmatch(host) or len(host) > 253:
-        raise _invalid("its host is no valid name")
+        raise _invalid("its host is not a valid name")
     return host
 
 

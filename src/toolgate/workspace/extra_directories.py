@@ -111,7 +111,7 @@ class ExtraGuard(FileGuard):
 
 
 def open_extra(workspace: Workspace, paths: Sequence[str]) -> None:
-    """Open the operator's further directories for a workspace, once. Raises `ConfigError` for one that cannot be."""
+    """Open the operator's further directories for a workspace, once. Raises `ConfigError` if one cannot be."""
     if tuple(paths) == workspace.extra_paths:
         return
     root = str(workspace.root)
@@ -140,7 +140,7 @@ def _overlap(directory: str, root: str) -> str:
         return "contains the project root"
     home = os.path.realpath(os.path.expanduser("~"))
     if f"{home}/".startswith(f"{directory.rstrip('/')}/"):
-        return "contains your home directory, whose place commands have a private one in"
+        return "contains your home directory, which commands see as a private one"
     if f"{directory}/".startswith(f"{root.rstrip('/')}/"):
         return "is inside the project root, where tools read already"
     return ""

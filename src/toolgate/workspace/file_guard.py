@@ -84,7 +84,7 @@ class FileGuard:
 
     @property
     def is_quick(self) -> bool:
-        """Whether looking through the project again takes a few milliseconds at the most."""
+        """Whether looking through the project again takes at most a few milliseconds."""
         return 0 < self._scan.folders <= _MAX_FOLDERS
 
     @property

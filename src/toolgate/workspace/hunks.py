@@ -37,7 +37,7 @@ def apply_hunks(stop: Stop, text: str, hunks: Sequence[Hunk], path: str) -> str:
 def _make(hunk: Hunk, file: "_File", position: int, out: list[str]) -> int:
     """Add the lines of a hunk: those that stay as they are in the file, new ones with the line ends of the old.
 
-    Returns the position behind them.
+    Returns the position after them.
     """
     ends: list[str] = []
     for mark, text in hunk.lines:

@@ -65,7 +65,7 @@ def _skip(text: str, position: int) -> int:
 
 
 def _after(text: str, position: int, character: str) -> int:
-    """Return the place after a character and the space behind it."""
+    """Return the position after a character and the space that follows it."""
     position = _skip(text, position)
     if text[position : position + 1] != character:
         raise ValueError(f"expected {character!r} at {position}")

@@ -56,7 +56,7 @@ def _guesses(text: bytes) -> Iterator[Guess]:
 def _is_western(text: bytes) -> bool:
     """Whether most bytes beyond ASCII stand alone before small letters, like an accented letter in a word.
 
-    Together with the letter behind it, such a byte is a valid Chinese or Japanese character, too.
+    Together with the letter after it, such a byte is a valid Chinese or Japanese character, too.
     """
     runs = len(re.findall(rb"[\x80-\xff]+", text))
     alone = len(re.findall(rb"(?<![\x80-\xff])[\xc0-\xff][a-z\s.,;:!?)'\"-]", text))

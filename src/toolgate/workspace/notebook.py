@@ -52,7 +52,7 @@ def plan_cell_edit(stop: Stop, workspace: Workspace, path: str, edit: CellEdit, 
             why = "has a format before nbformat 4, of which cells are read but not changed"
             raise _unusable(path, why) from None
         except (ValueError, RecursionError):
-            raise _unusable(path, "is not a notebook: it is no JSON object with a list of cells") from None
+            raise _unusable(path, "is not a notebook: it is not a JSON object with a list of cells") from None
         diff = Diff(f"{target.path} (cell {edit.cell})", MAX_DIFF)
         diff.compare(made.old, made.new)
         return EditedNotebook(

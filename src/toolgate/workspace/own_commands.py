@@ -1,4 +1,4 @@
-"""Slash commands of one's own: Markdown files of the user and the project that become a message."""
+"""Custom slash commands: Markdown files of the user and the project that become a message."""
 
 from __future__ import annotations
 

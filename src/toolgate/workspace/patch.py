@@ -123,7 +123,7 @@ def _section(lines: _Lines) -> Section:
 
 
 def _after(marker: str, line: str, number: int) -> str:
-    """The path behind a marker; empty if the line does not begin with it."""
+    """The path after a marker; empty if the line does not begin with it."""
     if not line.startswith(marker):
         return ""
     path = line.removeprefix(marker).strip()
@@ -198,4 +198,4 @@ def _marked(number: int, line: str, hunk: int, path: str) -> tuple[Mark, str]:
 
 
 def _invalid(problem: str) -> ToolError:
-    return ToolError(ErrorCode.INVALID_PARAM, f"This is no valid patch: {problem}. Nothing was changed.", _FORMAT)
+    return ToolError(ErrorCode.INVALID_PARAM, f"This is not a valid patch: {problem}. Nothing was changed.", _FORMAT)

@@ -1,4 +1,4 @@
-"""Whole text files for programs and for tools of one's own: read at once, written atomically and journalled."""
+"""Whole text files for programs and custom tools: read at once, written atomically and journalled."""
 
 import os
 
@@ -18,7 +18,7 @@ MAX_BYTES = 64 << 20
 
 
 def read_text(workspace: Workspace, path: str) -> str:
-    """Return the text of a file, in the encodings that `read_file` reads; the ends of lines stay as they are."""
+    """Return the text of a file, in the encodings that `read_file` reads; line ends are not converted."""
     workspace.require_present()
     with workspace.open_file(path) as opened:
         if opened.stat.st_size > MAX_BYTES:

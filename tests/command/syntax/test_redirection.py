@@ -68,5 +68,5 @@ def test_a_heredoc_without_its_last_line_is_an_error(text: str) -> None:
 
 
 def test_the_delimiter_is_a_plain_word() -> None:
-    with pytest.raises(UnparsableError, match="no plain word"):
+    with pytest.raises(UnparsableError, match="not a plain word"):
         Grammar("cat <<$x\na\n$x\n").program()

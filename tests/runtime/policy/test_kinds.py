@@ -11,7 +11,10 @@ from toolgate.runtime.policy.kinds import ANY_CALL, KINDS, Conditions
 from toolgate.runtime.policy.matching import CallToMatch
 from toolgate.runtime.policy.rules import rule_keys
 
-EXAMPLES: dict[str, tuple[str, Any]] = {"words": ("Bash", ("git", "push")), "args": ("write_file", {"path": "docs/**"})}
+EXAMPLES: dict[str, tuple[str, Any]] = {
+    "words": ("Bash", ("git", "push")),
+    "args": ("write_file", {"path": "docs/**"}),
+}
 """Kind → a tool, and a value that rules about it may have."""
 
 

@@ -1,4 +1,4 @@
-"""First words that a person may allow with any words behind them."""
+"""First words that a person may allow with any words after them."""
 
 import pytest
 

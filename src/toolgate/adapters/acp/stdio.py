@@ -27,7 +27,7 @@ async def serve_stdio(agent: EditorAgent, *, stdin: int = 0, stdout: int = 1) ->
 
 
 class MessageReader(asyncio.StreamReader):
-    """Passes over lines that are no JSON objects: the SDK ends at one."""
+    """Skips lines that are not JSON objects, because the SDK would end at one."""
 
     _begun = False
     """Whether the SDK has read the beginning of a line that is longer than the limit."""

@@ -19,7 +19,7 @@ MAX_PICTURES = 8
 
 
 async def images_of(result: CallToolResult, name: str) -> dict[int, ImageContent]:
-    """Return the pictures by the place of their part; what is no picture that models take is missing."""
+    """Return the pictures by the place of their part; a part that is not a picture that models accept is missing."""
     found: dict[int, ImageContent] = {}
     for place, block in enumerate(result.content):
         if block.type == "image" and len(found) < MAX_PICTURES:

@@ -46,8 +46,8 @@ class ClientState:
     last_used: float = 0.0
     level: str | None = None
     """The lowest level of log messages that the client wants."""
-    client: ServerSession | None = None
-    """The session for sending messages to the client."""
+    session: ServerSession | None = None
+    """The connection for sending messages to the client."""
     roots_known: bool = False
     toolsets: dict[bool, CallableToolset] = field(default_factory=dict)
     """Toolsets with and without an approver."""
@@ -106,7 +106,7 @@ class Clients:
         client = self._states.pop(key, None) or ClientState()
         self._states[key] = client
         client.last_used = time.monotonic()
-        client.client = ctx.session
+        client.session = ctx.session
         return client
 
     @contextlib.asynccontextmanager
@@ -115,19 +115,17 @@ class Clients:
         client = self.client(ctx)
         client.calls += 1
         try:
-            yield (
-                client,
-                client.context
-                if client.context is not None and client.roots_known
-                else await self._open_context(client, ctx),
-            )
+            context = client.context
+            if context is None or not client.roots_known:
+                context = await self._open_context(client, ctx)
+            yield client, context
         finally:
             client.calls -= 1
             client.last_used = time.monotonic()
 
     def clients(self) -> list[ServerSession]:
         """List the sessions of all clients that can receive messages."""
-        return [client.client for client in self._states.values() if client.client is not None]
+        return [client.session for client in self._states.values() if client.session is not None]
 
     async def remove(self, key: str) -> None:
         """Close a client whose session has ended."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolgate.models.setup import Choice
 
 _LISTED = 40
-"""Models that are listed at the most."""
+"""Maximum number of models that are listed."""
 
 
 class ModelCommand:

@@ -99,7 +99,7 @@ class SlashCommands(SessionCommands):
         self._listed: list[str] = []
 
     def knows(self, line: str) -> bool:
-        """Whether a line is a command of the chat; paths, text of several lines and commands of one's own are not."""
+        """Whether a line is a command of the chat; paths, text of several lines and custom commands are not."""
         word, _, rest = line.strip().partition(" ")
         if not word.startswith("/") or "\n" in rest or "/" in word[1:]:
             return False

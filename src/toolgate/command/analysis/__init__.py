@@ -53,7 +53,7 @@ def analyse_quickly(command: str, around: Surroundings | None = None) -> Command
 def _found(command: str, around: Surroundings | None, limits: Limits) -> Findings:
     scope = Scope(around or Surroundings(), run, walk, sequence, limits)
     if not command.isprintable() and (match := _UNPRINTABLE.search(command)):
-        scope.found.unclear(f"it contains the character \\x{ord(match.group()):02x}, which is no text")
+        scope.found.unclear(f"it contains the character \\x{ord(match.group()):02x}, which is not text")
     if len(command) > MAX_TEXT:
         scope.found.unclear(f"it is longer than {MAX_TEXT} characters")
         scope.found.unresolved["it is too long to be followed"] = None

@@ -18,7 +18,7 @@ _LISTS = re.compile(r"(?:-a|-T|--arg-file|--files-from|--files0-from|--pathspec-
 
 
 def note_dependencies(scope: Scope, words: Sequence[Word], known: Program) -> None:
-    """Note the files and the input that the effect of a command depends on, and what cannot be known of it."""
+    """Note the files and the input that the effect of a command depends on, and what is only known when it runs."""
     found, name = scope.found, words[0].text.rpartition("/")[2]
     if scope.stdin is not None and scope.stdin.kind == "pipe" and not known.reads:
         found.unresolved[f"'{name}' reads what another command prints"] = None
@@ -45,7 +45,7 @@ def note_dependencies(scope: Scope, words: Sequence[Word], known: Program) -> No
 def _named_files(words: Sequence[Word], known: Program) -> Iterator[str]:
     """Words that may be files which the program reads.
 
-    The operands of well-known programs are what they act on, as they are then: only lists of others count there.
+    The operands of a well-known program are the files that it acts on, so only files that list other files count.
     """
     for at, word in enumerate(words[1:], 1):
         option, _, value = word.text.partition("=")

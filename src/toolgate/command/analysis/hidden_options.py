@@ -18,8 +18,8 @@ _DASH = re.compile(r"[{,]-")
 def note_hidden_options(scope: Scope, words: Sequence[Word], known: Program) -> None:
     """Note words that may become options, if an option can make the program run or write something.
 
-    What only the shell knows is not covered by a rule that allows the program. A pattern or a brace expansion that
-    becomes an option is asked about.
+    If a word depends on a variable or a substitution, a rule that allows the program does not cover it. A pattern or a
+    brace expansion that becomes an option needs approval.
     """
     if not known.options_matter or all(word.known for word in words):
         return

@@ -76,7 +76,7 @@ def operands(words: Sequence[Word], valued: Collection[str] = ()) -> list[Word]:
 
 
 def next_word(words: Sequence[Word], at: int) -> Word:
-    """The word behind a position, or an empty one."""
+    """The word after a position, or an empty one."""
     return words[at + 1] if at + 1 < len(words) else Word("")
 
 
@@ -119,7 +119,7 @@ def read_options(
 
 
 def attached_value(text: str, options: Collection[str], valued: Collection[str]) -> str | None:
-    """What stands behind the letter of an option, also in a cluster: empty if it is the next word.
+    """What stands after the letter of an option, also in a cluster: empty if it is the next word.
 
     None if no such letter is given, or if it belongs to the value of one of the options `valued`.
     """

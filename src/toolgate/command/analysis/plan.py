@@ -1,4 +1,4 @@
-"""What the analysis of a command line says, and what it has to be told."""
+"""The input and the result of an analysis: `Surroundings` and `CommandPlan`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ class Assignment:
     value: str
 
 
-NO_COMMANDS = frozenset({">", ">>", "=", "..", UNRESOLVED})
+NOT_COMMANDS = frozenset({">", ">>", "=", "..", UNRESOLVED})
 """First words of entries of `commands` that are not commands; see `CommandPlan`."""
 _HARMLESS = frozenset({":", "true", "false", "test", "[", "cd", "pwd", "exit", "return", "break", "continue", "wait"})
 
@@ -71,10 +71,10 @@ _HARMLESS = frozenset({":", "true", "false", "test", "[", "cd", "pwd", "exit", "
 class CommandPlan:
     """Everything that a command line may run, and what a person should know about it.
 
-    `commands` holds the words of every simple command, of a wrapper as well as of what it wraps. What is no command
-    but matters as much is in it as one, so that a rule has to allow it too: `(">", file)` and `(">>", file)` for a
-    file that is written, `("=", name, value)` for a variable that is set, `("..", path)` for a path outside the root,
-    and `UNRESOLVED` alone for something that could not be understood.
+    `commands` holds the words of every simple command, of a wrapper as well as of what it wraps. Some entries are not
+    commands but matter as much, so a rule has to allow them, too: `(">", file)` and `(">>", file)` for a file that is
+    written, `("=", name, value)` for a variable that is set, `("..", path)` for a path outside the root, and
+    `UNRESOLVED` alone for something that could not be understood.
     """
 
     commands: tuple[tuple[str, ...], ...]
@@ -97,7 +97,7 @@ class CommandPlan:
     @property
     def plain(self) -> bool:
         """Whether `commands` are all real commands, with every word of consequence known."""
-        return not any(command[0] in NO_COMMANDS for command in self.commands)
+        return not any(command[0] in NOT_COMMANDS for command in self.commands)
 
     @property
     def harmless(self) -> tuple[tuple[str, ...], ...]:

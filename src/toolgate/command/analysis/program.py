@@ -99,7 +99,7 @@ class Program:
 
     @property
     def well_known(self) -> bool:
-        """Whether the name is expected to mean this program, so that another program behind it is suspicious."""
+        """Whether the name is expected to mean this program, so that another program of that name is suspicious."""
         return self.reads or self.familiar
 
     @property

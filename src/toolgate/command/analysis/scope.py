@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from toolgate.command.analysis.paths import JudgedPath, Where, expand, locate
-from toolgate.command.analysis.plan import NO_COMMANDS, Assignment, CommandPlan, Surroundings
+from toolgate.command.analysis.plan import NOT_COMMANDS, Assignment, CommandPlan, Surroundings
 from toolgate.command.analysis.program import program
 from toolgate.command.syntax import MAX_DEPTH
 from toolgate.command.syntax import Sequence as Tree
@@ -19,14 +19,14 @@ from toolgate.command.words import UNRESOLVED, Word
 MAX_DIRECTORIES = 16
 """How many directories a command may run in before the directory counts as unknown."""
 MAX_SCRIPT = 1 << 18
-"""Characters of a script that is looked into."""
+"""Maximum characters of a script that is analysed."""
 
 
 _OPEN_FILE = re.compile(r"(?:/dev/fd|/proc/(?:self|thread-self|\d+)(?:/task/\d+)?/fd)/(\d+)")
 
 
 def descriptor_of(text: str) -> str | None:
-    """The number of the open file that a program reads under this name, 0 for its standard input; None for others."""
+    """The number of the descriptor that a path stands for, such as 0 for `/dev/stdin`; None for other paths."""
     normal = re.sub("^//", "/", posixpath.normpath(text)) if text.startswith("/") else text
     if normal in ("-", "/dev/stdin"):
         return "0"
@@ -35,19 +35,19 @@ def descriptor_of(text: str) -> str | None:
 
 
 class Limits(NamedTuple):
-    """How much work one analysis may take. What is beyond a limit is not looked at, and asks."""
+    """How much work one analysis may take. A command line beyond a limit needs approval."""
 
     characters: int = 1 << 19
-    """Code that is read, code inside code counted again."""
+    """Characters of code; nested code counts again."""
     steps: int = 20_000
-    """Commands that are looked at, twice for a simple one, and once more for every 32 words."""
+    """Commands that are analysed; a simple command counts twice, and once more for every 32 words."""
     seconds: float = 5.0
     """Processor time: a verdict does not depend on what else the machine does."""
 
 
 FULL = Limits()
 QUICK = Limits(characters=4_000, steps=200, seconds=1.0)
-"""What may be analysed on the event loop: a few milliseconds at the most."""
+"""What may be analysed on the event loop: at most a few milliseconds."""
 
 
 class Stdin(NamedTuple):
@@ -63,21 +63,21 @@ PIPE = Stdin("pipe")
 
 
 class Findings:
-    """Everything that has been found, in the order in which it was."""
+    """Everything that has been found, in order."""
 
     def __init__(self) -> None:
         self.commands: dict[tuple[str, ...], None] = {}
         self.assignments: list[Assignment] = []
         self.dangers: dict[str, None] = {}
         self.unknown: set[str] = set()
-        """Those of the dangers that are about what is not known."""
+        """The dangers that depend on something that is not known."""
         self.scripts: dict[str, None] = {}
         self.inputs: dict[str, None] = {}
         self.definitions: dict[str, str] = {}
         self.variables: dict[str, None] = {}
         self.unresolved: dict[str, None] = {}
         self.heredocs = 0
-        """Characters of heredocs, which are no code."""
+        """Characters of heredocs, which are not code."""
         self.suspects: dict[tuple[str, ...], None] = {}
         self.holds_code = False
         """Whether there is quoted text that would run something if bash were to evaluate it."""
@@ -104,7 +104,7 @@ class Findings:
         self.commands[(UNRESOLVED,)] = None
 
     def uncovered(self) -> None:
-        """No rule that allows a command covers this, but it is no reason to ask where there are no rules."""
+        """No rule that allows a command covers this. Without rules it is not a reason to ask."""
         self.commands[(UNRESOLVED,)] = None
 
     def plan(self) -> CommandPlan:
@@ -152,14 +152,14 @@ class Scope:
     expanding: frozenset[str] = frozenset()
     """Functions and aliases that are being followed."""
     begun: float = 0.0
-    """The processor time of the thread when this began."""
+    """The thread's processor time when the analysis began."""
     deadline: float = 0.0
-    """Until then the processor time need not be read, which takes longer than the clock."""
+    """Until this moment of the monotonic clock, the processor time is not read, because reading it takes longer."""
     steps: int = 0
     read: int = 0
 
     def __post_init__(self) -> None:
-        """Begin in the shell's directory, and now."""
+        """Start in the shell's directory, and start the clocks."""
         self.cwds = (self.around.cwd,)
         self.begun, self.deadline = time.thread_time(), time.monotonic() + self.limits.seconds
 
@@ -232,10 +232,10 @@ class Scope:
     def enter(self, directories: tuple[str | None, ...], certain: bool) -> None:
         """Change the directory; `certain` if that cannot fail."""
         self.fallback = () if certain else (*self.fallback, *self.cwds)
-        self._stay(directories)
+        self._set_directories(directories)
 
-    def _stay(self, directories: tuple[str | None, ...]) -> None:
-        """Be in one of these directories; too many of them are an unknown one."""
+    def _set_directories(self, directories: tuple[str | None, ...]) -> None:
+        """Set the possible directories; too many of them count as an unknown one."""
         self.cwds = directories if len(directories) <= MAX_DIRECTORIES else (None,)
 
     def settle(self) -> None:
@@ -247,7 +247,7 @@ class Scope:
     def join(self, directories: tuple[str | None, ...]) -> None:
         """What follows may also run in one of these directories."""
         if directories != self.cwds:
-            self._stay(tuple(dict.fromkeys((*directories, *self.cwds))))
+            self._set_directories(tuple(dict.fromkeys((*directories, *self.cwds))))
 
     def place(self, text: str) -> JudgedPath:
         """Where a path leads from here."""
@@ -270,7 +270,7 @@ class Scope:
         return tuple(found)
 
     def path(self, text: str, *, reads: bool = False) -> JudgedPath:
-        """`place`, and a path outside the root is noted. To read (`reads`) what the sandbox shows is no danger."""
+        """`place`, and a path outside the root is noted. Reading (`reads`) what the sandbox shows is not a danger."""
         place = self.place(text)
         if place.where in (Where.outside, Where.shown):
             self.found.commands[("..", text)] = None
@@ -318,18 +318,18 @@ class Scope:
         return place.paths
 
     def is_unreadable(self, text: str) -> bool:
-        """Whether a file is in a private directory of the session, where commands write what nobody can look at."""
+        """Whether a file is in a private directory of the session, which cannot be read from outside the sandbox."""
         return self.place(text).where is Where.scratch
 
     def _may_have_written(self) -> bool:
         """Whether an earlier command of the line may have made a file."""
-        names = {words[0] for words in self.found.commands} - NO_COMMANDS - {".", "source"}
+        names = {words[0] for words in self.found.commands} - NOT_COMMANDS - {".", "source"}
         return any(name == "git" or not (program(name).reads or program(name).shell) for name in names)
 
     def follow(self, path: str, *, here: bool = False) -> None:
         """Look at what a script of the project runs, in a shell of its own or (`here`) in this one.
 
-        Its commands and what they surely do count; what only the shell knows does not, as in any other program.
+        Its commands and their certain effects count; what is only known when it runs does not, as in other programs.
         """
         if path in self.written:
             self.unfollowed(f"it runs '{path}', which it writes itself")
@@ -354,7 +354,7 @@ class Scope:
         if here:
             outer.variables.update(inner.variables)
             outer.unresolved.update({f"in '{path}': {reason}": None for reason in inner.unresolved})
-        outer.commands.update({words: None for words in inner.commands if words[0] not in NO_COMMANDS})
+        outer.commands.update({words: None for words in inner.commands if words[0] not in NOT_COMMANDS})
         for reason in inner.dangers:
             if reason not in inner.unknown:
                 outer.danger(f"in '{path}': {reason}")

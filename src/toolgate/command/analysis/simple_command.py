@@ -18,9 +18,9 @@ _SYSTEM = re.compile(r"/(?:usr/(?:local/)?)?s?bin/([^/]+)")
 _ATTACHED_PATH = re.compile(r"-(?![IL]/)[A-Za-z]+([/~].+|\.\./.*)")
 """`-C/path`; `-I/path` and `-L/path` name what a compiler reads."""
 _PATTERNS = frozenset({"--exclude", "--exclude-dir"})
-"""Those whose value leaves files out and is never opened, also behind `=`."""
+"""Options whose value excludes files and is never opened, also after `=`."""
 _PATTERN_OPTIONS = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
-"""With one of these the first operand is no pattern."""
+"""With one of these options the first operand is not a pattern."""
 
 
 def run(scope: Scope, words: Sequence[Word]) -> None:
@@ -163,7 +163,7 @@ def _note_paths(scope: Scope, words: Sequence[Word], known: Program) -> None:
 
 
 def _option_value(text: str, *, only_text: bool) -> str:
-    """What an option names behind `=`, or behind its letter unless that is `only_text`; empty if neither."""
+    """What an option names after `=`, or after its letter unless that is `only_text`; empty if neither."""
     _, equals, value = text.partition("=")
     if equals:
         return value
@@ -172,7 +172,7 @@ def _option_value(text: str, *, only_text: bool) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """The text as a path, what stands behind its first `=`, and the alternatives of a brace expansion."""
+    """The text as a path, what stands after its first `=`, and the alternatives of a brace expansion."""
     pieces = [text]
     if "=" in text and "://" not in text:
         pieces.append(text.partition("=")[2])

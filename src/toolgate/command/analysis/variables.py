@@ -88,7 +88,7 @@ def _command(scope: Scope, name: str, value: Word) -> None:
 
 
 def _options(scope: Scope, name: str, value: Word) -> None:
-    """Look at the program with these options, as if they stood behind its name."""
+    """Look at the program with these options, as if they followed its name."""
     if not value.known:
         scope.found.unclear(f"'{name}' holds options that are only known when it runs")
     before, scope.stdin = scope.stdin, None

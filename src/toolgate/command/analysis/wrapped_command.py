@@ -45,7 +45,7 @@ def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
 
 
 def _run_behind(scope: Scope, inner: Sequence[Word], known: Program) -> None:
-    """Look at the command behind a word such as `-x`; words that are added to it also replace `{}`, as in `fd -x`."""
+    """Look at the command after a word such as `-x`; words that are added to it also replace `{}`, as in `fd -x`."""
     if known.language:
         inner = [Word(known.language), *inner]
     if known.appends:

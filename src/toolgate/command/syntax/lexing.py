@@ -29,7 +29,7 @@ _TWO_CHARACTERS = frozenset({"&&", "||", ";;", "|&", ">>", "<<", ";&", "&>", ">&
 
 
 class UnparsableError(Exception):
-    """The code is no bash, or none that can be followed."""
+    """The code is not bash, or cannot be followed."""
 
 
 def unclosed(heredoc: Heredoc) -> UnparsableError:
@@ -211,7 +211,7 @@ class WordReader:
         return Part("expression") if value is None else Part("quoted", value)
 
     def up_to(self, mark: str, problem: str) -> str:
-        """The text up to `mark`, which is consumed too; a backslash hides the character behind it."""
+        """The text up to `mark`, which is consumed too; a backslash escapes the character after it."""
         start = end = self.at
         while not self.text.startswith(mark, end):
             end += 2 if self.text.startswith("\\", end) else 1

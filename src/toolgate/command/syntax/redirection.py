@@ -43,7 +43,7 @@ class RedirectReader(WordReader):
         return lexeme
 
     def redirects(self) -> tuple[Redirect, ...]:
-        """The redirections behind a compound command."""
+        """The redirections after a compound command."""
         return tuple(iter(self.redirect, None))
 
     def redirect(self) -> Redirect | None:
@@ -107,6 +107,6 @@ class RedirectReader(WordReader):
 def _heredoc(target: Lexeme, tabs: bool) -> Heredoc:
     parts = target.parts or (Part("bare", target.raw),)
     if any(part.kind not in ("bare", "quoted") for part in parts):
-        raise UnparsableError("the delimiter of its heredoc is no plain word")
+        raise UnparsableError("the delimiter of its heredoc is not a plain word")
     quoted = any(part.kind == "quoted" for part in parts)
     return Heredoc("".join(part.text for part in parts), quoted, tabs)

@@ -258,7 +258,7 @@ class Policy:
         return [placed for name in _names(tool_name) for placed in self._rules.get(name, ())]
 
     def _trusted(self, tool_name: str, call: CallToMatch, plan: Plan | None) -> Iterator[Verdict | None]:
-        """What built-in, user and settings say about each command, or about the call; None is no opinion."""
+        """What built-in, user and settings say about each command, or about the call; None means no opinion."""
         rules = [placed for placed in self._about(tool_name) if placed.layer != "project"]
         if plan is not None and plan.asks:  # a rule picked in a session is no answer to a danger that nobody saw then
             rules = [placed for placed in rules if placed.layer != "session"]

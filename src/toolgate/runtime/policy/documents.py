@@ -10,7 +10,7 @@ from toolgate.runtime.policy.rules import Choice, Layer, Rule
 
 
 def checked_document(rules: Sequence[object], unmatched: Mapping[str, Choice]) -> PolicyDocument:
-    """Return the rules as a document. Raises `PolicyError` for what is no rule."""
+    """Return the rules as a document. Raises `PolicyError` for an item that is not a rule."""
     for number, rule in enumerate(rules, start=1):
         if not isinstance(rule, Rule):
             kind = type(rule).__name__

@@ -48,7 +48,7 @@ class RuleKind:
         return None
 
     def matches(self, value: Any, call: CallToMatch, command: Command, *, allows: bool) -> bool:
-        """Whether a rule is about a call, or one command of it. In doubt only a rule that does not allow is."""
+        """Whether a rule matches a call, or one of its commands. In doubt, a rule that allows does not match."""
         return True
 
     def example(self, tool: str, value: Any, example: Example) -> tuple[CallToMatch, Command]:
@@ -158,7 +158,10 @@ class ArgumentsKind(RuleKind):
 
 ANY_CALL = RuleKind()
 """A rule without any condition: it is about every call of its tool."""
-KINDS: dict[str, RuleKind] = {"words": WordsKind(), "args": ArgumentsKind()}
+KINDS: dict[str, RuleKind] = {
+    "words": WordsKind(),
+    "args": ArgumentsKind(),
+}
 """Key of a rule in a policy file, and field of `Conditions` → kind. A rule has one of them, or none."""
 
 

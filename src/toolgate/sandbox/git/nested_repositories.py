@@ -14,7 +14,7 @@ from toolgate.workspace.oserrors import is_shortage
 _RECENT = 50_000_000
 """Nanoseconds within which two changes may have the same time stamp."""
 _CONTENT = frozenset({"objects", "refs", "logs"})
-"""Directories inside a `.git` that hold no repository which git would find by itself."""
+"""Directories inside a `.git` in which git does not look for repositories."""
 
 
 class _Directory(NamedTuple):
@@ -34,7 +34,7 @@ class NestedRepositories:
         self._root = root
         self._known: dict[str, _Directory] = {}
 
-    def look(self, seconds: float) -> tuple[list[str], list[str], bool]:
+    def scan(self, seconds: float) -> tuple[list[str], list[str], bool]:
         """Return the repositories, the entries that point to one, and whether there was time for all directories."""
         deadline = time.monotonic() + seconds
         waiting = self._changed() if self._known else ["."]

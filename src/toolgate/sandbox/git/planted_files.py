@@ -36,7 +36,7 @@ class PlantedFiles:
 
     def set_aside(self) -> tuple[list[str], bool]:
         """Return the paths that were moved, and whether all directories could be checked."""
-        repositories, pointers, complete = self._nested.look(_TIMEOUT)
+        repositories, pointers, complete = self._nested.scan(_TIMEOUT)
         moved = [path for path in pointers if self._points_away(path) and self._move(path)]
         for pointer in pointers:
             target = self._target(pointer)

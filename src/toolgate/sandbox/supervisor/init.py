@@ -19,7 +19,7 @@ from toolgate.sandbox.supervisor.supervise import DEFAULT_SIGNALS, FAILED, first
 from toolgate.sandbox.supervisor.traces import traces
 
 EXIT_CODE = b"="
-"""What an exit code follows."""
+"""Precedes the exit code in a message."""
 NOTHING_RUNS = b"."
 EMPTY_INPUT = ((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),)
 
@@ -74,7 +74,7 @@ def run_program(fds: list[int]) -> int:
 
 
 def renumber(received: list[int], wanted: list[int]) -> list[tuple[Any, ...]]:
-    """Return what gives each received descriptor the number that is wanted: first out of the way, then into place.
+    """Return the file actions that give each received descriptor its number: first out of the way, then into place.
 
     Standard input is empty if none is wanted, and opened anew: a lock on it must not outlive the program.
     """

@@ -41,7 +41,7 @@ class Steps(NamedTuple):
 
 
 def parsed(params: BashParams, context: ToolContext) -> Outcome:
-    """What the command line is, typed where the shell will be. No shell is made for it."""
+    """Parse the command line in the directory where the shell will be. No shell is started for this."""
     directory = "." if params.restart else context.shell_directory
     workspace = context.require_workspace()
     if params.cwd:
@@ -58,7 +58,7 @@ def parsed(params: BashParams, context: ToolContext) -> Outcome:
 
 
 def directory_of(params: BashParams, context: ToolContext) -> str | None:
-    """The absolute directory of this command only; None if it is the shell's. Refuses one that is not there."""
+    """The absolute directory of this command only; None if it runs in the shell's. Refuses one that does not exist."""
     if not params.cwd:
         return None
     workspace = context.require_workspace()
@@ -81,7 +81,7 @@ async def plan_of(params: BashParams, context: ToolContext) -> Plan:
     outcome = parsed(params, context)
     if isinstance(outcome, Native):
         return await _native(outcome, params, context)
-    if isinstance(outcome, RoutedCall):  # otherwise it would have been rewritten, and here nothing judges it
+    if isinstance(outcome, RoutedCall):  # without these options it would have become a tool call of its own
         raise _invalid(
             f"command: '{outcome.command}' is a command of this runtime and takes no background, tty or restart.",
             "Make the call without them.",
@@ -92,7 +92,7 @@ async def plan_of(params: BashParams, context: ToolContext) -> Plan:
 def is_as_planned(now: Plan, planned: Plan, approved: bool) -> bool:
     """Whether nothing has changed since the plan was made.
 
-    What an approved command reads counts as well; other commands may read what is being written.
+    For an approved command, the files that it reads count as well. Others may read files that are being written.
     """
     if approved or planned.payload is None:
         return _is_same(now, planned)
@@ -121,7 +121,7 @@ def _about_the_session(summary: str) -> Plan:
 
 
 async def _native(native: Native, params: BashParams, context: ToolContext) -> Plan:
-    """The plan of a command of the shell. A long one is analysed in a thread, so that the event loop goes on."""
+    """The plan of a shell command. A long one is analysed in a thread, so that the event loop is not blocked."""
     from toolgate.command.analysis import analyse, analyse_quickly
     from toolgate.shell.checks import check_command
     from toolgate.shell.surroundings import surroundings
@@ -220,7 +220,7 @@ def _reasons(
 
 
 def _how(params: BashParams, native: Native) -> str:
-    """How the command is run, unless the call waits for its end."""
+    """How the command is run if the call does not wait for its end."""
     if params.tty:
         return " in a terminal"
     if params.background:

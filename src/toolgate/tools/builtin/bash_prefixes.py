@@ -1,4 +1,4 @@
-"""Which first words of a command a person may be offered to allow from now on, with any words behind them."""
+"""Which first words of a command a person may be offered to allow from now on, with any words after them."""
 
 from __future__ import annotations
 

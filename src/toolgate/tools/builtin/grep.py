@@ -21,7 +21,7 @@ from toolgate.workspace.oserrors import quote
 SECONDS = 8.0
 """How long one search may take."""
 MAX_SKIPPED = 100
-"""Files that `skipped` lists at the most."""
+"""Maximum number of files that `skipped` lists."""
 
 
 class GrepParams(BaseModel):

@@ -1,4 +1,4 @@
-"""The part of `read_file` for files that are no plain text: pictures, PDF files and notebooks."""
+"""The part of `read_file` for files other than plain text: pictures, PDF files and notebooks."""
 
 from __future__ import annotations
 

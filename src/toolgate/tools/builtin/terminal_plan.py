@@ -35,7 +35,7 @@ class Input(NamedTuple):
     edits: bool
     """Whether a key may edit or recall a line."""
     ends_input: bool
-    """Whether the input of a pipe is closed behind it."""
+    """Whether the input of a pipe is closed after it."""
 
     @property
     def sends(self) -> bool:

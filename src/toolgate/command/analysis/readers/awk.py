@@ -18,9 +18,9 @@ _TOKEN = re.compile(
 )
 _PATTERN = re.compile(r"/(?:\\.|\[\^?+\]?+(?:\[:[^\]:\n]*+:\]|[^\]\n])*+\]|[^/\\\[\n])*+/")
 _BEFORE_PATTERN = frozenset("print printf return in else do case delete exit".split())
-"""Names behind which a slash begins a pattern; behind any other it divides."""
+"""Names after which a slash begins a pattern; after any other name it divides."""
 _CONDITIONS = frozenset({"if", "while", "for", "switch"})
-"""Names behind whose parentheses a statement begins."""
+"""Names whose parentheses are followed by a statement."""
 _CODE = frozenset({"-e", "--source"})
 _FILES = frozenset({"-f", "--file", "-E", "--exec"})
 _STANDARD = re.compile(r'\s*"/dev/(?:stdout|stderr)"\s*(?:[;}\n]|\Z)')
@@ -85,7 +85,7 @@ def _tokens(code: str) -> Iterator[tuple[str, str, int, int]]:
 
 
 def _is_operand(kind: str, text: str, before: bool) -> bool:
-    """Whether a slash behind the token divides."""
+    """Whether a slash after the token divides."""
     if kind in ("space", "step", "comment"):
         return before
     names = kind == "name" and text not in _BEFORE_PATTERN

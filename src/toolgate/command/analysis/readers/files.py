@@ -65,7 +65,7 @@ def rsync(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def target_directory(words: Sequence[Word]) -> Word | None:
-    """What `-t` names, with a `/` at its end: the command fails where it is no directory."""
+    """What `-t` names, with a `/` at its end: the command fails if it is not a directory."""
     for option, word in read_options(words, program("cp").values, program("cp").flags):
         if option in ("-t", "--target-directory") and word.text:
             return word._replace(text=word.text.rstrip("/") + "/")

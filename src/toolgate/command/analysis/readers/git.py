@@ -27,7 +27,7 @@ _CONFIG_WRITES = Options.read(
 )
 _EARLIER_COMMIT = re.compile(r"(?:HEAD|@)?[~^]|(?:HEAD|@)@|origin/|[0-9a-f]{7,40}$|.*[~^]\d*$", re.DOTALL)
 _PATTERNS = frozenset({"--exclude", "--include", "--glob", "--branches", "--tags", "--remotes", "--word-diff-regex"})
-"""Options whose value is a pattern and no path."""
+"""Options whose value is a pattern, not a path."""
 _HELPER = re.compile(r"\w[\w-]*::")
 """An address with the name of the program that talks to the server, such as `ext::sh -c …`."""
 
@@ -53,7 +53,7 @@ def git(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def _run_settings(scope: Scope, directories: Sequence[str | None], verb: str) -> None:
-    """Look at what the settings of the repository make git run; of an unknown one, no rule covers that."""
+    """Look at what the repository's settings make git run. No rule covers git in an unknown directory."""
     for directory in directories:
         if directory is None:
             scope.found.uncovered()
@@ -83,7 +83,7 @@ def _global_options(scope: Scope, words: Sequence[Word]) -> tuple[int, bool, Seq
 
 
 def _elsewhere(scope: Scope, value: str, directories: Sequence[str | None]) -> Sequence[str | None]:
-    """`git -C value`: where that leads, from where the option before it has led."""
+    """The directories that `git -C value` leads to from those of the previous `-C`."""
     before, scope.cwds = scope.cwds, tuple(directories)
     place = scope.path(value)
     scope.cwds = before
@@ -145,7 +145,7 @@ def reset(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def config(scope: Scope, words: Sequence[Word]) -> None:
-    """`git config --global name` shows a setting; with a value behind the name it changes one."""
+    """`git config --global name` shows a setting; with a value after the name it changes one."""
     if not has(words, "--global", "--system", only_letters=True):
         return
     given = [word.text for word in operands(words)]
@@ -156,7 +156,7 @@ def config(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def _note_paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
-    """Operands outside the root; messages and patterns are none."""
+    """Note operands outside the root; messages and patterns are not paths."""
     if verb in ("grep", "commit", "notes") and not any(word.text == "--" for word in rest):
         return
     skip = False

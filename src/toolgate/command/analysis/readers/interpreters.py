@@ -36,7 +36,7 @@ _CLUSTER = re.compile(r"-[a-zA-Z]+")
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i")
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
 _PYTHON_OPTION = re.compile(r"-[^-cmWX]*([cmWX])(.*)", re.DOTALL)
-"""An option of Python with a value, also behind letters of others: attached to it, or the next word."""
+"""An option of Python with a value, also at the end of a cluster. The value is attached, or the next word."""
 _PYTHON_VALUED = "--check-hash-based-pycs"
 _MOVES = re.compile(r"\+\+?(?:\d*[gGpP%]?|F|[/?][^\n]*)")
 """What a pager may be told without running or writing anything: to go to a line, to search, or to follow the file."""
