@@ -10,6 +10,7 @@ from toolgate.protocol.jsontext import encode, is_unicode, scrub
 from toolgate.protocol.unvalidated import maker, trusted
 
 _new_error, _new_response = maker(ErrorInfo), maker(ToolResponse)
+_ERROR = Status.error
 _UNTOUCHED = frozenset({"status", "error", "content"})
 NEVER_VALIDATED = "returned an envelope that was never validated and contradicts itself"
 
@@ -22,7 +23,7 @@ def refused(code: ErrorCode, message: str, *, arguments: Any, milliseconds: floa
     """The complete envelope of a call that was refused before it ran, with nothing to say but the message."""
     return _new_response(
         {
-            "status": Status.error,
+            "status": _ERROR,
             "data": {},
             "text": message,
             "error": _new_error({"code": code, "message": message}),

@@ -143,15 +143,15 @@ class ToolResponse(BaseModel):
             "stats": fields["stats"],
             "context": fields["context"],
         }
-        error = fields["error"]
-        if error is not None:
-            document["error"] = {"code": error.code._value_, "message": error.message}
+        if fields["error"] is not None:
+            error = fields["error"].__dict__
+            document["error"] = {"code": error["code"]._value_, "message": error["message"]}
         return document
 
     def to_json(self) -> str:
         """The envelope as strict, compact JSON."""
         document = self.to_dict()
-        if self.error is not None:
+        if "error" in document:
             return dump(document)
         text = to_json(document).decode()
         return dump(document) if "N" in text or "I" in text else text  # the first letters of what `dump` looks for

@@ -22,6 +22,8 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import declaration_of
 from toolgate.tools.foreign import foreign_params
 
+_UNKNOWN, _INVALID = ErrorCode.TOOL_NOT_FOUND, ErrorCode.INVALID_PARAM
+
 
 class Admission:
     """Resolve, mode gate, breaker and arguments, in this order."""
@@ -136,7 +138,7 @@ class Admission:
     def _unknown(self, invocation: Invocation) -> ToolResponse:
         invocation.extras = {"failureCategory": "command_not_found"}
         message = denials.unknown_tool(invocation.name, self.available())
-        return invocation.refuse_in_words("resolve", ErrorCode.TOOL_NOT_FOUND, message)
+        return invocation.refuse_in_words("resolve", _UNKNOWN, message)
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""
@@ -189,14 +191,14 @@ def _unreadable(invocation: Invocation, resolved: ResolvedTool, why: str) -> Too
     name = invocation.name
     invocation.extras = {"failureCategory": "invalid_usage", "toolName": name, "parseError": why}
     message = repair_message(name, f"arguments: {why}", resolved.example)
-    return invocation.refuse_in_words("arguments", ErrorCode.INVALID_PARAM, message)
+    return invocation.refuse_in_words("arguments", _INVALID, message)
 
 
 def _invalid(invocation: Invocation, resolved: ResolvedTool, problems: dict[str, str]) -> ToolResponse:
     name = invocation.name
     invocation.extras = {"failureCategory": "invalid_usage", "toolName": name}
     message = repair_message(name, listed(problems), _example(invocation, resolved, problems))
-    return invocation.refuse_in_words("arguments", ErrorCode.INVALID_PARAM, message)
+    return invocation.refuse_in_words("arguments", _INVALID, message)
 
 
 def _example(invocation: Invocation, resolved: ResolvedTool, keys: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from toolgate.errors import ToolgateError
@@ -32,15 +33,17 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text.isascii():
         _utf8(text)
     try:
-        value, end = _DECODER.raw_decode(text, begin)
-        if rest := text[end:].lstrip(_BLANK):
-            raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
+        value, end = _scan(text, begin)
+    except StopIteration as stop:
+        raise ArgumentsError(_at("Expecting value", text, stop.value)) from None
     except json.JSONDecodeError as error:
         raise ArgumentsError(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
         raise ArgumentsError(f"nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:
         raise ArgumentsError(str(error)[:200]) from None
+    if rest := text[end:].lstrip(_BLANK):
+        raise ArgumentsError(_at("Extra data", text, len(text) - len(rest)))
     if type(value) is not dict:
         raise ArgumentsError("expected a JSON object")
     if text.count("[") + text.count("{") > MAX_DEPTH:
@@ -48,6 +51,11 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if "\\u" in text and _SURROGATE_ESCAPE.search(text):
         _utf8(json.dumps(value, ensure_ascii=False))
     return value
+
+
+def _at(problem: str, text: str, place: int) -> str:
+    line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+    return f"{problem} at line {line} column {column}"
 
 
 def _utf8(text: str) -> bytes:
@@ -87,4 +95,6 @@ def _finite(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
+_decoder: Any = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
+_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
+"""The value that begins at a place, and where it ends; `StopIteration` with the place where a value is missing."""

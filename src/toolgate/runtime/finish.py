@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolgate.workspace.threads import Stop
 
 _new_response, _new_result = maker(ToolResponse), maker(ToolResult)
+_SUCCESS = Status.success
 
 
 def plain_result(invocation: Invocation, said: str, value: Any, limit: int) -> ToolResult | None:
@@ -34,7 +35,7 @@ def plain_result(invocation: Invocation, said: str, value: Any, limit: int) -> T
         return None
     response = _new_response(
         {
-            "status": Status.success,
+            "status": _SUCCESS,
             "data": {"result": value},
             "text": said,
             "error": None,

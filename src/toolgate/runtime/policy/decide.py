@@ -155,10 +155,12 @@ class Policy:
 
     def concerns(self, tool_name: str) -> bool:
         """Whether `decide` may have anything to say about calls of this tool that have no plan."""
-        others = stands_for(tool_name)
-        known = any(name in self._rules for name in (*_names(tool_name), *others))
-        known = known or any(name in self._unmatched for name in _names(tool_name))
-        return known or bool(self._remembered) or bool(self.path_rules.denied)
+        names = _names(tool_name)
+        return (
+            bool(self._remembered or self.path_rules.denied)
+            or not self._rules.keys().isdisjoint((*names, *stands_for(tool_name)))
+            or not self._unmatched.keys().isdisjoint(names)
+        )
 
     @property
     def tools(self) -> frozenset[str]:
