@@ -34,8 +34,8 @@ for one in (client, accepted, server):
     one.close()
 """
 SLICE = """
-attributes = struct.pack("IIQiIQQQII", 56, 0, 0, 0, 0, 100_000_000, 0, 0, 0, 0)
-call((314, 274), 1, attributes, 0)
+attributes = struct.pack("IIQiIQQQII", 56, 0, 0, os.getpriority(os.PRIO_PROCESS, 1), 0, 100_000_000, 0, 0, 0, 0)
+assert call((314, 274), 1, attributes, 0) == 0
 """
 DISK_PRIORITY = "assert call((251, 30), 1, 1, 3 << 13) == 0"
 
@@ -112,7 +112,7 @@ def test_what_a_command_leaves_running_has_ended_before_the_next_one(shells: She
     [
         pytest.param("echo left > /dev/shm/left", id="a file in memory"),
         pytest.param("prlimit --pid 1 --nofile=128:128", id="a limit of the first process"),
-        pytest.param("renice 5 1", id="its priority"),
+        pytest.param("renice 19 1", id="its priority"),
         pytest.param("taskset -p 1 1", id="its processors"),
         pytest.param(python(DISK_PRIORITY), id="its disk priority"),
         pytest.param(python(SLICE), id="its scheduling"),
