@@ -211,3 +211,24 @@ async def test_output_in_a_flood_leaves_the_loop_alive(session: ShellSession) ->
             assert time.thread_time() - before < 1
         await session.jobs.stop(str(result.job_id))
         assert console.screen.lines[0] == "flood"
+
+
+async def test_a_program_is_not_quiet_while_the_kernel_still_has_output_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, its = os.openpty()
+    console, looks = Console("tty"), 0
+    console.attach(ours, lambda: None)
+
+    def waits(_fd: int) -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 5:
+            console.show(os.read(ours, 100))
+        return True
+
+    monkeypatch.setattr("toolgate.shell.console.waits_for_input", waits)
+    os.write(its, b"late")
+    outcome = await console.wait(asyncio.get_running_loop().create_future(), timeout=600, quiet=600)
+    os.close(its)
+    os.close(ours)
+
+    assert (outcome, console.take_recent()) == ("quiet", "late")

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import re
+import select
 import struct
 import time
 from collections.abc import Callable
@@ -187,7 +188,17 @@ class Console:
             await self._change(ended, left)
 
     def _waits_for_input(self) -> bool:
-        return self.kind == "tty" and self._fd >= 0 and not self._unsent and waits_for_input(self._fd)
+        if self.kind != "tty" or self._fd < 0 or self._unsent:
+            return False
+        return waits_for_input(self._fd) and not self._has_output()
+
+    def _has_output(self) -> bool:
+        """Whether output has not been read yet. To be asked after the program was seen waiting: the poll has the kernel
+        deliver what the program wrote before, which takes long on a busy machine.
+        """
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        return bool(poll.poll(0))
 
     async def _change(self, ended: asyncio.Future[None], seconds: float) -> None:
         """Wait until something changes, the job ends, or the time is over: a key takes half as long as with `wait`."""
