@@ -37,6 +37,7 @@ def test_the_addresses_of_llms_txt_are_pages() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # half a minute of work, of which a busy machine does a part at a time
 def test_the_site_is_built_without_a_warning_and_finds_chinese_words(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
     environ = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}

@@ -142,6 +142,7 @@ async def test_the_keyboard_alone_is_enough(context: BrowserContext, gateway: Ga
     assert seen[:2] == ["Skip to the message field", "New session"]
     await page.get_by_role("link", name="Skip to the message field").focus()
     await page.keyboard.press("Enter")
+    await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     await page.keyboard.type("current_time timezone=UTC")
     await page.keyboard.press("Enter")
     await person.ended("current_time", "success")
@@ -150,8 +151,12 @@ async def test_the_keyboard_alone_is_enough(context: BrowserContext, gateway: Ga
         await page.keyboard.press("Shift+Tab")
         if await page.evaluate("document.activeElement.matches('tg-group summary')"):
             break
+    else:
+        pytest.fail("the row of calls cannot be reached")
     await page.keyboard.press("Enter")
+    await expect(page.locator("tg-group details")).to_have_attribute("open", "")
     await page.keyboard.press("Tab")
+    await expect(person.card("current_time").locator(".head")).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(person.card("current_time").get_by_label("Output")).to_contain_text("in UTC")
     await expect(person.card("current_time").get_by_label("Output")).to_be_visible()

@@ -1,6 +1,7 @@
 """One PostgreSQL for all of these tests, and a database of its own for each."""
 
 import asyncio
+import dataclasses
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distributed.cluster import Cluster, cluster
+from tests.distributed.cluster import OPTIONS, SHORT_LEASE, Cluster, cluster
 from tests.support.databases import postgres_server
 
 
@@ -49,4 +50,11 @@ async def own_url(server_url: str) -> str:
 @pytest.fixture
 async def machines(own_url: str, tmp_path: Path) -> AsyncIterator[Cluster]:
     async with cluster(own_url, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def hurried(own_url: str, tmp_path: Path) -> AsyncIterator[Cluster]:
+    """A cluster in which leases run out soon: a busy worker may lose one, so how often a turn is begun says nothing."""
+    async with cluster(own_url, tmp_path, dataclasses.replace(OPTIONS, lease=SHORT_LEASE)) as made:
         yield made

@@ -63,6 +63,12 @@ def _write(directory: str, name: str, line: str) -> None:
         os.close(descriptor)
 
 
+async def _word(directory: str, name: str) -> None:
+    """Wait until the test says this word (`Cluster.let`)."""
+    while name and not (Path(directory) / f"let-{name}").exists():
+        await asyncio.sleep(0.05)
+
+
 def registry(effects: str) -> ToolRegistry:
     """The built-in tools, and some with effects that must happen at most once."""
     made = agent_registry()
@@ -80,15 +86,17 @@ def registry(effects: str) -> ToolRegistry:
         await asyncio.sleep(seconds / 2)
         return key
 
-    async def look(key: str, seconds: float = 0.0) -> str:
+    async def look(key: str, seconds: float = 0.0, until: str = "") -> str:
         """Look at something; may be repeated.
 
         Args:
             key: what to look at
             seconds: how long it takes
+            until: the word of the test that it waits for
         """
         _write(effects, "looks", key)
         await asyncio.sleep(seconds)
+        await _word(effects, until)
         return key
 
     async def risky(key: Annotated[str, Field(description="what to write")]) -> str:
@@ -96,18 +104,20 @@ def registry(effects: str) -> ToolRegistry:
         _write(effects, "notes", key)
         return key
 
-    async def span(key: str, seconds: float = 0.0, together: int = 0) -> str:
+    async def span(key: str, seconds: float = 0.0, together: int = 0, until: str = "") -> str:
         """Note when it begins and when it ends, and in which process; may be repeated.
 
         Args:
             key: what to write
             seconds: how long it takes, once
             together: so many have begun, however long that takes
+            until: the word of the test that it waits for
         """
         _write(effects, "spans", f"+{key}@{os.getpid()}")
         try:
             while (Path(effects) / "spans").read_text().count("+") < together:
                 await asyncio.sleep(0.05)
+            await _word(effects, until)
             await asyncio.sleep(seconds)
         finally:
             _write(effects, "spans", f"-{key}@{os.getpid()}")

@@ -44,8 +44,9 @@ def _task(*steps: Any) -> list[Any]:
     return ["task", {"agent": "general", "prompt": json.dumps(list(steps))}]
 
 
-def _spanning(key: str, seconds: float, together: int = 0) -> list[Any]:
-    return _task([["span", {"key": key, "seconds": seconds, "together": together}]], f"Child {key}.")
+def _spanning(key: str, seconds: float = 0.0, together: int = 0, until: str = "") -> list[Any]:
+    span = {"key": key, "seconds": seconds, "together": together, "until": until}
+    return _task([["span", span]], f"Child {key}.")
 
 
 async def _parent(machines: Cluster, *steps: Any, user: str = "ada") -> Turn:
@@ -158,19 +159,18 @@ async def test_a_user_has_no_more_sub_agents_at_once_than_the_cap_and_others_do_
     narrow = {"TOOLGATE_DISTRIBUTED_AGENT_SLOTS": "2"}  # so that three are on two workers
     await family.ready(family.worker(**narrow), family.worker(**narrow))
     greedy = [
-        await _parent(family, [_spanning(f"g{place}{n}", 2.0, 3) for n in range(5)], "Greedy.", user="greedy")
+        await _parent(family, [_spanning(f"g{place}{n}", until="modest") for n in range(5)], "Greedy.", user="greedy")
         for place in range(2)
     ]
     await until(lambda: len(_begun(family)) >= 3, what="the first three", logs=family.logs)
-    modest = await _parent(family, [_spanning("m", 0.1)], "Modest.", user="modest")
-    first = await family.ended(modest.id)
-    left = [turn for turn in greedy if (await family.sessions.turn(turn.id)).status == "running"]  # type: ignore[union-attr]
+    modest = await _parent(family, [_spanning("m")], "Modest.", user="modest")
+    first = await family.ended(modest.id)  # the greedy one's wait for it
+    family.let("modest")
     ended = [await family.ended(turn.id) for turn in greedy]
     spans = family.effects("spans")
     theirs = [line for line in spans if line[1] == "g"]
 
     assert first.status == "done"
-    assert left, "the modest one had to wait for the greedy one's"
     assert [turn.status for turn in ended] == ["done", "done"]
     assert _peak(theirs) == 3
     assert len({line.partition("@")[2] for line in theirs}) == 2, "all of them on one worker"
@@ -179,7 +179,7 @@ async def test_a_user_has_no_more_sub_agents_at_once_than_the_cap_and_others_do_
 
 async def test_cancelling_ends_the_sub_agents_that_work_and_those_that_wait_for_a_place(family: Cluster) -> None:
     await family.ready(family.worker(TOOLGATE_DISTRIBUTED_AGENT_SLOTS="2"))
-    turn = await _parent(family, [_spanning(f"c{n}", 60) for n in range(5)], "Not reached.")
+    turn = await _parent(family, [_spanning(f"c{n}", until="never") for n in range(5)], "Not reached.")
     await until(lambda: len(_begun(family)) == 2, what="two of them", logs=family.logs)
     await until(lambda: _as_many(family, turn, 5), what="all of them in the queue", logs=family.logs)
     await family.runner.cancel(turn.session_id)
@@ -203,12 +203,13 @@ async def test_the_death_of_a_worker_starts_no_child_twice_and_the_parent_gets_e
     few = {"TOOLGATE_LIMITS_USER_AGENTS": "6", "TOOLGATE_DISTRIBUTED_AGENT_SLOTS": "2"}
     workers = [family.worker(**few), family.worker(**few)]
     await family.ready(*workers)
-    turn = await _parent(family, [_spanning(f"c{n}", 3, 4) for n in range(4)], "Everybody.")
+    turn = await _parent(family, [_spanning(f"c{n}", until="death") for n in range(4)], "Everybody.")
     await until(lambda: len(_begun(family)) == 4, what="two on each", logs=family.logs)
     parents = await family.player(turn.id)
     dead: Process = parents if victim == "parent" else next(one for one in workers if one is not parents)
     lost = {line[1:].partition("@")[0] for line in family.effects("spans") if line.endswith(f"@{dead.popen.pid}")}
-    dead.kill()
+    await family.kill(dead)
+    family.let("death")
     ended = await family.ended(turn.id)
     children = await _children(family, turn)
 
@@ -238,7 +239,7 @@ async def test_a_sub_agent_asks_the_person_who_watches_its_parent_also_after_the
     turn = await _parent(family, [_task([["risky", {"key": "allowed"}]], "It was allowed.")], "Well.")
     question = await family.question(turn.session_id)
     [child] = await _children(family, turn)
-    (await family.player(child.id)).kill()
+    await family.kill(await family.player(child.id))
     await until(lambda: _attempts(family, child, 2), what="another worker", logs=family.logs)
     again = await family.question(turn.session_id)
     await family.sessions.decide(question.id, Approval(allowed=True))
@@ -261,10 +262,12 @@ async def _attempts(machines: Cluster, turn: Turn, count: int) -> bool:
 async def test_cancelling_while_the_parents_worker_is_dead_ends_its_children_elsewhere(family: Cluster) -> None:
     few = {"TOOLGATE_DISTRIBUTED_AGENT_SLOTS": "1"}
     await family.ready(family.worker(**few), family.worker(**few))
-    turn = await _parent(family, [_spanning(f"c{n}", 80) for n in range(2)], "Not reached.")
+    turn = await _parent(family, [_spanning(f"c{n}", until="never") for n in range(2)], "Not reached.")
     await until(lambda: len(_begun(family)) == 2, what="one on each", logs=family.logs)
-    (await family.player(turn.id)).kill()
+    dead = await family.player(turn.id)
+    dead.kill()
     assert await family.runner.cancel(turn.session_id)
+    await family.bury(dead)
     ended = await family.ended(turn.id)
     children = [await family.ended(child.id) for child in await _children(family, turn)]
     next_one = await family.ended((await family.begin(turn.session_id, "And now?")).id)
@@ -280,11 +283,12 @@ async def test_a_database_that_is_away_for_a_moment_ends_no_child(family: Cluste
     async with proxied(family.url) as (proxy, way):
         workers = [family.worker(TOOLGATE_DATABASE_URL=way, **few), family.worker(TOOLGATE_DATABASE_URL=way, **few)]
         await family.ready(*workers)
-        turn = await _parent(family, [_spanning(f"c{n}", 3, 2) for n in range(2)], "Both.")
+        turn = await _parent(family, [_spanning(f"c{n}", until="healed") for n in range(2)], "Both.")
         await until(lambda: len(_begun(family)) == 2, what="one on each", logs=family.logs)
         proxy.cut()
         await asyncio.sleep(1.2)
         proxy.heal()
+        family.let("healed")
         ended = await family.ended(turn.id)
 
     assert ended.status == "done"

@@ -99,39 +99,39 @@ def _gateway(machines: Cluster, way: str) -> Process:
     return gateway(machines, TOOLGATE_GATEWAY_TOKENS=tokens, TOOLGATE_DATABASE_URL=way)
 
 
-async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(machines: Cluster) -> None:
+async def test_every_turn_ends_and_nothing_is_lost_or_done_twice(hurried: Cluster) -> None:
     seed = random.randrange(10**6)
-    machines.sessions = SessionManager(machines.db, SessionSettings(coding_enabled=True))
-    machines.environment["SESSION_CODING_ENABLED"] = "true"
-    async with proxied(machines.url) as (proxy, way):
+    hurried.sessions = SessionManager(hurried.db, SessionSettings(coding_enabled=True))
+    hurried.environment["SESSION_CODING_ENABLED"] = "true"
+    async with proxied(hurried.url) as (proxy, way):
         workers = [
-            machines.worker(TOOLGATE_DATABASE_URL=way),
-            machines.worker(TEST_CLOCK_SKEW="86400"),
-            machines.worker(TEST_CLOCK_SKEW="-86400"),
+            hurried.worker(TOOLGATE_DATABASE_URL=way),
+            hurried.worker(TEST_CLOCK_SKEW="86400"),
+            hurried.worker(TEST_CLOCK_SKEW="-86400"),
         ]
-        gateways = [_gateway(machines, way), _gateway(machines, way)]
-        await machines.ready(*workers)
+        gateways = [_gateway(hurried, way), _gateway(hurried, way)]
+        await hurried.ready(*workers)
         for door in gateways:  # a process that finds no database when it starts ends and says so
-            await port_of(machines, door)
+            await port_of(hurried, door)
         users = [f"user{number % USERS}" for number in range(SESSIONS)]
-        sessions = [(await machines.sessions.create("coding", user=user, project="main")).id for user in users]
+        sessions = [(await hurried.sessions.create("coding", user=user, project="main")).id for user in users]
         followers = [
             Follower(one, [session for session, user in zip(sessions, users, strict=True) if user == one], gateways)
             for one in sorted(set(users))
         ]
-        trouble = Trouble(machines, workers, gateways, proxy, lambda: _gateway(machines, way), random.Random(seed))
-        talks = await _while_it_goes_wrong(machines, trouble, followers, sessions, seed)
+        trouble = Trouble(hurried, workers, gateways, proxy, lambda: _gateway(hurried, way), random.Random(seed))
+        talks = await _while_it_goes_wrong(hurried, trouble, followers, sessions, seed)
         seen = {session: seqs for follower in followers for session, seqs in follower.seen.items()}
-        notes = Counter(machines.effects())
-        logs = {session: await machines.events(session) for session in sessions}
+        notes = Counter(hurried.effects())
+        logs = {session: await hurried.events(session) for session in sessions}
         for session, talk in zip(sessions, talks, strict=True):
             _check(f"seed {seed}", talk, logs[session], notes)
             assert seen[session] == _durable(logs[session]), f"seed {seed}: a frame is missing or came twice"
             for follower in followers:
                 follower.check_text(session, [steps[-1] for _, steps in talk])
-        below = [one for one in await machines.sessions.list(children=True, limit=10_000) if one.parent_id in sessions]
+        below = [one for one in await hurried.sessions.list(children=True, limit=10_000) if one.parent_id in sessions]
         for child in below:
-            [turn] = await machines.sessions.turns(child.id)
+            [turn] = await hurried.sessions.turns(child.id)
             assert turn.status == "done", f"seed {seed}: {turn}"
     _tell(seed, trouble, talks, logs)
 

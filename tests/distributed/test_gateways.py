@@ -24,7 +24,7 @@ async def test_clients_of_any_gateway_see_each_durable_frame_once_though_a_gatew
         await second.answer(await second.send("session.subscribe", session_id=session, after_seq=0))
         await first.send("chat.send", session_id=session, content=json.dumps(steps))
         await until(lambda: machines.effects("looks"), what="the look", logs=machines.logs)
-        workers[0].kill()
+        await machines.kill(workers[0])
         await until(lambda: second.durable, what="a frame", logs=machines.logs)
         gateways[0].kill()
         await until(lambda: second.ends, what="the end", logs=machines.logs)

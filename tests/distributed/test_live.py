@@ -122,7 +122,10 @@ async def test_after_a_worker_is_lost_nothing_is_doubled_or_mixed_into_what_come
         await here.begin(bash(first), bash(second), "done")
         await here.until(lambda: "old3\n" in here.printed(), "the first lines")
         victim = await _player(here)
-        victim.signal(signal.SIGKILL if blow == "killed" else signal.SIGSTOP)
+        if blow == "killed":
+            await machines.kill(victim)
+        else:
+            victim.signal(signal.SIGSTOP)
         await here.until(lambda: "new1\n" in here.printed(), "the other worker")
         victim.signal(signal.SIGCONT)  # who was only asleep has something to say that nobody wants to hear any more
         await here.until(lambda: here.watcher.ends, "the end of the turn")

@@ -136,7 +136,7 @@ async def test_the_status_is_there_for_people_pages_probes_and_metrics(machines:
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     page = await asyncio.to_thread(_get, f"http://127.0.0.1:{port}/status", **bearer)
     stranger = await asyncio.to_thread(_get, f"http://127.0.0.1:{port}/status")
-    worker.kill()
+    await machines.kill(worker)
     await until(lambda: _alarmed(machines), what="the alarm", logs=machines.logs)
 
     status = json.loads(shown.stdout)

@@ -123,7 +123,7 @@ async def test_after_a_crash_in_the_middle_the_shell_is_where_the_last_command_l
         )
 
     await until(long_call, what="the second call", logs=machines.logs)
-    victim.kill()
+    await machines.kill(victim)
     assert (await machines.ended(turn.id)).attempt == 2
     assert f"{machines.workspace()}/sub\n1\n" in (await outputs(machines, session, turn))[-1]
 
@@ -141,7 +141,7 @@ async def test_a_sub_agent_that_is_taken_over_is_not_asked_again_and_its_parent_
     children = await machines.sessions.list(user="ada", children=True)
     (own,) = [known.id for known in children if known.parent_id == session]
     (played,) = await machines.sessions.turns(own)
-    (await machines.player(played.id)).kill()
+    await machines.kill(await machines.player(played.id))
     await allow(machines, session, number=2)
     assert (await machines.ended(turn.id)).status == "done"
     assert [row.agent for row in await questions(machines, session)] == ["general", ""]

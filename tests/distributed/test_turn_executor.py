@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.distributed.cluster import LEASE, Cluster, until
+from tests.distributed.cluster import LEASE, SHORT_LEASE, Cluster, Process, until
 from tests.distributed.faults import proxied
+from toolgate.distributed import workers
 from toolgate.sessions import Event
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
@@ -18,8 +19,7 @@ def _kinds(events: list[Event], kind: str) -> list[dict[str, Any]]:
 
 
 async def test_a_call_that_had_started_is_not_repeated_and_the_model_is_told(machines: Cluster) -> None:
-    workers = [machines.worker(), machines.worker()]
-    await machines.ready(*workers)
+    await machines.ready(machines.worker(), machines.worker())
     session = await machines.session()
     turn = await machines.begin(session, [["note", {"key": "once", "seconds": 20}]], "Then this.")
     victim = await machines.player(turn.id)
@@ -46,15 +46,15 @@ async def _started(machines: Cluster, session: str) -> bool:
 
 
 async def test_what_only_reads_is_repeated_and_what_has_ended_is_not(machines: Cluster) -> None:
-    workers = [machines.worker(), machines.worker()]
-    await machines.ready(*workers)
+    await machines.ready(machines.worker(), machines.worker())
     session = await machines.session()
-    together = [["note", {"key": "second"}], ["look", {"key": "third", "seconds": 3}]]
+    together = [["note", {"key": "second"}], ["look", {"key": "third", "until": "third"}]]
     steps = [[["note", {"key": "first"}]], together, "Seen."]
     turn = await machines.begin(session, *steps)
     victim = await machines.player(turn.id)
     await until(lambda: machines.effects("looks") == ["third"], what="the look", logs=machines.logs)
-    victim.kill()
+    await machines.kill(victim)
+    machines.let("third")
     ended = await machines.ended(turn.id)
     calls = await machines.sessions.calls(session)
 
@@ -69,17 +69,18 @@ async def test_what_only_reads_is_repeated_and_what_has_ended_is_not(machines: C
 
 
 async def test_a_worker_that_slept_past_its_lease_writes_nothing_when_it_wakes(machines: Cluster) -> None:
-    workers = [machines.worker(), machines.worker()]
-    await machines.ready(*workers)
+    await machines.ready(machines.worker(), machines.worker())
     session = await machines.session()
-    turn = await machines.begin(session, [["look", {"key": "a", "seconds": 1}]], [["note", {"key": "b"}]], "Awake.")
+    look = ["look", {"key": "a", "until": "asleep"}]
+    turn = await machines.begin(session, [look], [["note", {"key": "b"}]], "Awake.")
     sleeper = await machines.player(turn.id)
     await until(lambda: machines.effects("looks"), what="the look", logs=machines.logs)
     sleeper.signal(signal.SIGSTOP)
+    machines.let("asleep")
     ended = await machines.ended(turn.id)
     before = await machines.events(session)
     sleeper.signal(signal.SIGCONT)
-    await asyncio.sleep(LEASE)
+    await until(lambda: _is_idle(machines, sleeper), what="the sleeper to let go", logs=machines.logs)
     after = await machines.events(session)
     again = await machines.begin(session, "Still here.")
     second = await machines.ended(again.id)
@@ -89,6 +90,12 @@ async def test_a_worker_that_slept_past_its_lease_writes_nothing_when_it_wakes(m
     assert machines.effects() == ["b"]
     assert second.status == "done"
     assert sleeper.popen.poll() is None, sleeper.output
+
+
+async def _is_idle(machines: Cluster, process: Process) -> bool:
+    """Whether a worker has said that it plays nothing; nobody else has said so of it."""
+    found = await machines.db.read(workers.all_workers)
+    return any(one.name.endswith(f":{process.popen.pid}") and (one.state, one.running) == ("ready", 0) for one in found)
 
 
 async def test_a_turn_that_breaks_its_player_every_time_ends_as_failed_and_the_worker_goes_on(
@@ -107,37 +114,37 @@ async def test_a_turn_that_breaks_its_player_every_time_ends_as_failed_and_the_w
 
 
 async def test_a_worker_that_loses_its_database_for_longer_than_its_lease_cancels_nothing_by_it(
-    machines: Cluster,
+    hurried: Cluster,
 ) -> None:
-    async with proxied(machines.url) as (proxy, way):
-        worker = machines.worker(TOOLGATE_DATABASE_URL=way)
-        await machines.ready(worker)
-        session = await machines.session()
-        steps = [[["look", {"key": "seen", "seconds": LEASE * 3}]], [["note", {"key": "noted"}]], "Both."]
-        turn = await machines.begin(session, *steps)
-        await until(lambda: machines.effects("looks"), what="the look", logs=machines.logs)
+    async with proxied(hurried.url) as (proxy, way):
+        worker = hurried.worker(TOOLGATE_DATABASE_URL=way)
+        await hurried.ready(worker)
+        session = await hurried.session()
+        steps = [[["look", {"key": "seen", "seconds": SHORT_LEASE * 3}]], [["note", {"key": "noted"}]], "Both."]
+        turn = await hurried.begin(session, *steps)
+        await until(lambda: hurried.effects("looks"), what="the look", logs=hurried.logs)
         proxy.swallow()  # nothing is refused and nothing comes back; nobody else is there to take the turn over
-        await asyncio.sleep(LEASE * 1.5)
+        await asyncio.sleep(SHORT_LEASE * 1.5)
         proxy.heal()
-        ended = await machines.ended(turn.id)
-        calls = await machines.sessions.calls(session)
+        ended = await hurried.ended(turn.id)
+        calls = await hurried.sessions.calls(session)
 
     assert ended.status == "done"
     assert [(call.tool_name, call.state, call.status) for call in calls] == [
         ("look", "finished", "success"),
         ("note", "finished", "success"),
     ]
-    assert machines.effects() == ["noted"]
+    assert hurried.effects() == ["noted"]
 
 
 async def test_a_call_whose_start_could_not_be_written_is_tried_again_and_the_model_does_not_hear_of_it(
-    machines: Cluster,
+    hurried: Cluster,
 ) -> None:
-    await machines.ready(machines.worker(TEST_FLAKY="started"))
-    session = await machines.session()
-    ended = await machines.ended((await machines.begin(session, [["note", {"key": "once"}]], "Noted.")).id)
-    calls = await machines.sessions.calls(session)
+    await hurried.ready(hurried.worker(TEST_FLAKY="started"))
+    session = await hurried.session()
+    ended = await hurried.ended((await hurried.begin(session, [["note", {"key": "once"}]], "Noted.")).id)
+    calls = await hurried.sessions.calls(session)
 
     assert ended.status == "done"
     assert [(call.tool_name, call.state, call.status) for call in calls] == [("note", "finished", "success")]
-    assert machines.effects() == ["once"]
+    assert hurried.effects() == ["once"]

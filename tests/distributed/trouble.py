@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from tests.distributed.cluster import LEASE, Cluster, Process
+from tests.distributed.cluster import SHORT_LEASE, Cluster, Process
 from tests.distributed.faults import Proxy, restart
 
 KINDS = ("cut", "gateway", "kill", "pause", "restart", "swallow")
@@ -85,7 +85,7 @@ class Trouble:
     async def _pause(self) -> None:
         victim = self._victim()
         victim.signal(signal.SIGSTOP)
-        await asyncio.sleep(LEASE * 1.5)
+        await asyncio.sleep(SHORT_LEASE * 1.5)
         victim.signal(signal.SIGCONT)
 
     async def _restart(self) -> None:
@@ -93,10 +93,10 @@ class Trouble:
 
     async def _cut(self) -> None:
         self._proxy.cut()
-        await asyncio.sleep(LEASE * 1.5)
+        await asyncio.sleep(SHORT_LEASE * 1.5)
         self._proxy.heal()
 
     async def _swallow(self) -> None:
         self._proxy.swallow()
-        await asyncio.sleep(LEASE * 1.5)
+        await asyncio.sleep(SHORT_LEASE * 1.5)
         self._proxy.heal()

@@ -139,11 +139,14 @@ async def test_a_worker_that_dies_between_an_output_and_the_log_leaves_nothing_t
     workers = [
         machines.start(["-m", "tests.distributed.dying", place], "worker", TEST_DEATHS="2", **CODING) for _ in range(3)
     ]
+    alive = list(workers)
     await machines.ready(*workers)
     coding = SessionManager(machines.db, SessionSettings(coding_enabled=True))
     session = (await coding.create("coding", user="ada", project="main")).id
     steps = [bash(PRINT), [["grep", {"pattern": "of many", "path": "many.txt", "limit": 4000}]], "Done."]
     turn = await machines.begin(session, *steps)
+    for _ in range(2):
+        await machines.bury(await _death(machines, alive))
     ended = await machines.ended(turn.id)
     printing, searching = finished(await machines.events(session))
     kept = await machines.db.read(lambda tx: tx.rows("SELECT reference FROM outputs WHERE session_id = ?1", session))
@@ -157,6 +160,14 @@ async def test_a_worker_that_dies_between_an_output_and_the_log_leaves_nothing_t
     assert served == on_disk(machines.workspace(), whole).read_bytes()
     assert len(kept) > 1  # of both deaths something is left that nothing refers to
     assert sorted(worker.popen.poll() or 0 for worker in workers) == [-9, -9, 0]
+
+
+async def _death(machines: Cluster, alive: list[Process]) -> Process:
+    """The worker that dies next; it is not among those `alive` any longer."""
+    await until(lambda: any(worker.popen.poll() for worker in alive), what="a death", logs=machines.logs)
+    dead = next(worker for worker in alive if worker.popen.poll())
+    alive.remove(dead)
+    return dead
 
 
 @contextlib.asynccontextmanager

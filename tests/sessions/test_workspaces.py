@@ -78,13 +78,14 @@ async def test_a_session_whose_worker_is_killed_goes_on_at_another_with_its_file
     session = await _session(apart)
     steps = [
         [_write("n.txt", "one\n")],
-        [["look", {"key": "looking", "seconds": 3}]],
+        [["look", {"key": "looking", "until": "seen"}]],
         [["read_file", {"path": "n.txt"}]],
         [["edit_file", {"path": "n.txt", "old_string": "one", "new_string": "two"}]],
     ]
     turn = await apart.begin(session, *steps, "Moved.")
     await until(lambda: apart.effects("looks"), what="the look", logs=apart.logs)
-    first.kill()
+    await apart.kill(first)
+    apart.let("seen")
     await apart.ready(_worker(apart, "second", kind))
     ended = await apart.ended(turn.id)
     again = await apart.ended((await apart.begin(session, [["read_file", {"path": "given.txt"}]], "Still.")).id)
@@ -153,7 +154,7 @@ async def test_files_that_cannot_be_restored_fail_the_turn_with_what_to_do_and_o
     await apart.ready(first)
     session = await _session(apart)
     await apart.ended((await apart.begin(session, [_write("a.txt", "kept\n")], "Written.")).id)
-    first.kill()
+    await apart.kill(first)
     await apart.db.write(lambda tx: tx.run("DELETE FROM blobs"))
     await apart.ready(_worker(apart, "second"))
     ended = await apart.ended((await apart.begin(session, [["read_file", {"path": "a.txt"}]], "Not reached.")).id)
@@ -178,12 +179,13 @@ async def test_commits_the_index_and_files_of_a_clone_move_and_its_configuration
     first = _worker(apart, "first", "git")
     await apart.ready(first)
     session, mark = await _session(apart), apart.base / "mark"
-    steps = [[["look", {"key": "looking", "seconds": 3}]], [_write("b.txt", "untracked\n")]]
+    steps = [[["look", {"key": "looking", "until": "seen"}]], [_write("b.txt", "untracked\n")]]
     turn = await apart.begin(session, *steps, "Stored.")
     await until(lambda: apart.effects("looks"), what="the look", logs=apart.logs)
     _work(_place(apart, "first", session), mark)
+    apart.let("seen")
     await apart.ended(turn.id)
-    first.kill()
+    await apart.kill(first)
     await apart.ready(_worker(apart, "second", "git"))
     ended = await apart.ended((await apart.begin(session, [["read_file", {"path": "a.txt"}]], "Moved.")).id)
     there = _place(apart, "second", session)
@@ -224,7 +226,7 @@ async def test_a_worker_whose_repository_lacks_the_commit_fails_the_turn_with_wh
     session = await _session(apart)
     git(apart.base / "root-first", "commit", "--quiet", "--allow-empty", "--message=only here")
     await apart.ended((await apart.begin(session, [_write("a.txt", "kept\n")], "Written.")).id)
-    first.kill()
+    await apart.kill(first)
     await apart.ready(_worker(apart, "second", "git"))
     ended = await apart.ended((await apart.begin(session, [["read_file", {"path": "a.txt"}]], "Not reached.")).id)
     git(apart.base / "root-second", "fetch", "--quiet", str(apart.base / "root-first"))
@@ -255,17 +257,18 @@ async def test_whole_outputs_and_what_was_read_move_along(apart: Cluster, kind: 
     looks = [["read_file", {"path": "given.txt"}], ["Bash", {"command": "seq 100000"}]]
     before = await apart.ended((await apart.begin(session, looks, "Read.")).id)
     [output] = set(re.findall(r"tool-output/[\w-]+\.log", (await _answers(apart, session))[1]))
-    first.kill()
+    await apart.kill(first)
     await apart.ready(_worker(apart, "second", kind))
     steps = [
         [["read_file", {"path": output, "start_line": 99_999}]],
-        [["look", {"key": "looking", "seconds": 3}]],
+        [["look", {"key": "looking", "until": "seen"}]],
         [_write("given.txt", "from the model\n")],
     ]
     turn = await apart.begin(session, *steps, "Moved.")
     await until(lambda: apart.effects("looks"), what="the look", logs=apart.logs)
     given = _place(apart, "second", session) / "given.txt"
     given.write_text("from a person\n")
+    apart.let("seen")
     after = await apart.ended(turn.id)
     answers = await _answers(apart, session)
 

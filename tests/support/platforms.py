@@ -1,7 +1,8 @@
 """Simulates another operating system in this process: what only Linux, or only POSIX, has is taken away.
 
 Run as a program, it reads lines of JSON with the name of a system and Python source, runs each in a process of its own
-that simulates that system, and answers with the exit code. Other people's modules are imported once for all of them.
+that simulates that system, and answers with the job's number and the exit code. Other people's modules are imported
+once for all of them.
 """
 
 import ctypes
@@ -90,12 +91,13 @@ def _serve() -> None:
         importlib.import_module(name)
     sysconfig.get_config_vars()
     for line in sys.stdin:
+        job = json.loads(line)
         child = os.fork()
         if child == 0:
-            _run(json.loads(line))
+            _run(job)
             return
         _, status = os.waitpid(child, 0)
-        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.write(f"{job['number']} {os.waitstatus_to_exitcode(status)}\n")
         sys.stdout.flush()
 
 

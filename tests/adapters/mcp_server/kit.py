@@ -24,6 +24,8 @@ from toolgate.tools.builtin.ask_user import AskUserTool
 from toolgate.workspace import Workspace
 
 TOKEN = "a-long-random-word"
+PATIENCE = 120.0
+"""Seconds that a busy machine may need for anything."""
 ERAS = ("legacy", "auto")
 """Clients that begin with `initialize`, and those of 2026-07-28 and later."""
 
@@ -122,7 +124,7 @@ class Sleeper:
                     found.append(int(entry))
         return found
 
-    async def begun(self, seconds: float = 30.0) -> None:
+    async def begun(self, seconds: float = PATIENCE) -> None:
         """Wait until it sleeps."""
         await until(lambda: len(self.processes()) >= 2, seconds)
 
@@ -131,12 +133,12 @@ class Sleeper:
         await until(lambda: not self.processes())
 
 
-async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Wait for a condition."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)  # to look at every process of the machine is work
 
 
 class Lines:
@@ -157,7 +159,7 @@ class Lines:
     async def receive(self) -> dict[str, Any]:
         """Read one line."""
         assert self.process.stdout is not None
-        line = await asyncio.wait_for(self.process.stdout.readline(), 30)
+        line = await asyncio.wait_for(self.process.stdout.readline(), PATIENCE)
         assert line, "the server has ended"
         message: dict[str, Any] = json.loads(line)
         return message
@@ -193,7 +195,7 @@ class Lines:
 
     async def ended(self) -> int:
         """Wait for the end."""
-        return await asyncio.wait_for(self.process.wait(), 30)
+        return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
 
 @contextlib.asynccontextmanager
@@ -233,7 +235,7 @@ class Server:
         """The SDK's client, with the token."""
         headers = {"authorization": f"Bearer {self.token}", **({"mcp-session-id": session} if session else {})}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=era, **named) as connected,
         ):
             yield connected
@@ -250,7 +252,7 @@ async def serving_http(root: Path, *more: str, token: str | None = TOKEN) -> Asy
     )
     assert process.stderr is not None
     try:
-        line = (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
+        line = (await asyncio.wait_for(process.stderr.readline(), PATIENCE)).decode()
         url = line.removeprefix("MCP server: ").strip()
         if token is None:
             token = (await process.stderr.readline()).decode().rpartition(" ")[2].strip()
