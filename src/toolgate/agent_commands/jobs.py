@@ -23,7 +23,7 @@ _MAX_WAIT = 600
 def parse_keep(rest: str) -> tuple[str, float | None] | None:
     """The command after `jobs keep`, and the seconds after which it becomes a job; None if it is another command.
 
-    As behind `bash`, everything that follows is the command: pipes, lists and redirections are a part of it.
+    As after `bash`, everything that follows is the command: pipes, lists and redirections are a part of it.
     """
     match = _KEEP.match(rest)
     if match is None or not rest[match.end() :].strip() or rest[match.end() :].startswith("-"):

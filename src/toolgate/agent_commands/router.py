@@ -70,7 +70,7 @@ def _kept(command: str, after: float | None, cwd: str, exists: Exists, depth: in
 
 
 def _unwrapped(rest: str, cwd: str, exists: Exists) -> str | Usage | None:
-    """The command behind `bash`, or None if that is the real bash."""
+    """The command after `bash`, or None if that is the real bash."""
     if not rest.strip():
         return Usage(command="bash", exit_code=2, text=f"Usage: {SYNOPSIS}\n")
     if rest.rstrip().lstrip(" \t") in _HELP:

@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         except UsageError:
             if end == len(args):
                 raise
-            return super().parse_known_args(args, namespace)  # the name itself may stand behind `--`
+            return super().parse_known_args(args, namespace)  # the name itself may follow `--`
         finally:
             self._mixing = False
         setattr(parsed, rest, [*getattr(parsed, rest), *words[end + 1 : -1]])

@@ -61,7 +61,7 @@ class Layer(Protocol):
     def wrap(self, view: View, info_fd: int, control_fd: int = -1) -> Wrapper:
         """Return the confining command. It writes `{"child-pid": N}` to `info_fd` if that process ends all others.
 
-        With a `control_fd` it needs no program behind it: its first process takes one after another from there.
+        With a `control_fd` it needs no program: its first process receives one after another from there.
         """
         ...
 

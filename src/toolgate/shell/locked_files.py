@@ -98,9 +98,9 @@ class LockedFiles:
         found = self._found
         if self._guard is None or not (found.denied or found.secrets):
             return ""
-        behind = self._guard.real_paths(_DENIED_NAME.findall(text)[:_MAX_NAMES])
+        real = self._guard.real_paths(_DENIED_NAME.findall(text)[:_MAX_NAMES])
         for path in (*found.denied, *found.secrets):
-            if posixpath.basename(path) not in text and path not in behind:
+            if posixpath.basename(path) not in text and path not in real:
                 continue
             template = self._guard.template_hint(path)
             if path in found.denied:

@@ -286,9 +286,9 @@ def _adapted(read: Read, new: str, start: int, end: int, index: LineIndex, path:
 def _ends_crlf(read: Read, start: int, end: int, index: LineIndex) -> bool:
     """Whether lines at a span end with CRLF: those of the span, else the next line end, else the previous one."""
     codec = index.encoding.codec
-    behind = read(end - start + _NEAR, start).decode(codec, "replace")
-    if "\n" in behind:
-        return behind[: behind.index("\n")].endswith("\r")
+    after = read(end - start + _NEAR, start).decode(codec, "replace")
+    if "\n" in after:
+        return after[: after.index("\n")].endswith("\r")
     first = max(len(index.encoding.bom), start - _NEAR)
     before = read(start - first, first).decode(codec, "replace")
     return "\r\n" in before

@@ -140,16 +140,16 @@ def _at_any_line_end(raw: AnyStr, text: AnyStr, crlf: AnyStr, lf: AnyStr) -> Ite
             wanted = text
         else:
             bare = raw.replace(crlf, lf)
-    behind = last = 0
-    while (at := bare.find(wanted, behind)) >= 0:
-        first = at if bare is raw else _forward(raw, crlf, last, at - behind)
-        behind = at + len(wanted)
-        last = behind if bare is raw else _forward(raw, crlf, first, len(wanted))
+    after = last = 0
+    while (at := bare.find(wanted, after)) >= 0:
+        first = at if bare is raw else _forward(raw, crlf, last, at - after)
+        after = at + len(wanted)
+        last = after if bare is raw else _forward(raw, crlf, first, len(wanted))
         yield first, last
 
 
 def _forward(raw: AnyStr, crlf: AnyStr, start: int, length: int) -> int:
-    """Return the position that is so far behind another one if each CRLF counts as one character."""
+    """Return the position that is so far after another one if each CRLF counts as one character."""
     more = 0
     while (found := raw.count(crlf, start, start + length + more + 1)) > more:
         more = found

@@ -45,13 +45,13 @@ def _make(hunk: Hunk, file: "_File", position: int, out: list[str]) -> int:
             end = ends.pop(0) if ends else file.line_end(position)
             _extend(out, text + end, end)
             continue
-        behind = file.next_line(position)
+        following = file.next_line(position)
         if mark == " ":
             ends = []
-            _extend(out, file.between(position, behind), file.line_end(position))
+            _extend(out, file.between(position, following), file.line_end(position))
         else:
             ends.append(file.line_end(position))
-        position = behind
+        position = following
     return position
 
 
@@ -71,7 +71,7 @@ class _File:
         self._searches = 0
         self._bare = text.replace("\r\n", "\n") if "\r" in text else text
         self._padded = f"\n{self._bare}" if not text or text.endswith("\n") else f"\n{self._bare}\n"
-        """With a line end before and behind each line: where one is found, the position of the line is the same."""
+        """With a line end before and after each line: where one is found, the position of the line is the same."""
         self.end = len(self._bare)
         """The position after the last line."""
 
@@ -118,19 +118,19 @@ class _File:
             return found[0] if len(found) == 1 else self._refuse_ambiguous(hunk, found)
         every = self._occurrences(stop, old)
         if hunk.at_end:
-            every = [at for at in every if self._behind(at, old) == self.end]
-        behind = every[bisect_left(every, least) :]
+            every = [at for at in every if self._end_of(at, old) == self.end]
+        possible = every[bisect_left(every, least) :]
         if hunk.anchors:
-            indexes = {bisect_left(behind, start) for start in starts}
-            behind = [behind[index] for index in sorted(indexes) if index < len(behind)]
-        if len(behind) == 1:
-            return behind[0]
-        if behind:
-            return self._refuse_ambiguous(hunk, behind)
+            indexes = {bisect_left(possible, start) for start in starts}
+            possible = [possible[index] for index in sorted(indexes) if index < len(possible)]
+        if len(possible) == 1:
+            return possible[0]
+        if possible:
+            return self._refuse_ambiguous(hunk, possible)
         raise self._misplaced(hunk, every, previous, least) if every else self._missing(hunk)
 
-    def _behind(self, position: int, lines: list[str]) -> int:
-        """Return the position behind lines that begin at a position."""
+    def _end_of(self, position: int, lines: list[str]) -> int:
+        """Return the position after lines that begin at a position."""
         return min(position + sum(map(len, lines)) + len(lines), self.end)
 
     def _below_anchors(self, stop: Stop, hunk: Hunk, least: int) -> list[int]:
@@ -138,13 +138,13 @@ class _File:
         starts = [least]
         for depth, anchor in enumerate(hunk.anchors):
             places = self._occurrences(stop, [anchor]) or self._alike(anchor)
-            behind = places[bisect_left(places, least) :]
+            possible = places[bisect_left(places, least) :]
             if depth:
-                indexes = {bisect_left(behind, start) for start in starts}
-                behind = [behind[index] for index in sorted(indexes) if index < len(behind)]
-            if not behind:
+                indexes = {bisect_left(possible, start) for start in starts}
+                possible = [possible[index] for index in sorted(indexes) if index < len(possible)]
+            if not possible:
                 raise self._no_anchor(hunk, anchor)
-            starts = behind
+            starts = possible
         return starts
 
     def _occurrences(self, stop: Stop, lines: list[str]) -> list[int]:
@@ -216,7 +216,7 @@ class _File:
 
     def _no_anchor(self, hunk: Hunk, anchor: str) -> ToolError:
         near = nearest(self._text, anchor, "")
-        problem = f"names the line {quote(anchor)} after '@@', which was not found behind the hunk before it"
+        problem = f"names the line {quote(anchor)} after '@@', which was not found after the hunk before it"
         if "start_line" in near:
             problem += f"; the nearest one is line {near['start_line']}, {quote(near['text'])}"
         return self._error(hunk, problem, "Quote the line as it is in the file, or leave it out.", nearest=near)
@@ -227,7 +227,7 @@ class _File:
         if every[-1] >= least:
             problem = f"fits at {lines}, which is not below the line that '@@' names"
             return self._error(hunk, problem, "Leave the '@@' line out, or name another one.")
-        if self._behind(every[-1], hunk.old) > previous:
+        if self._end_of(every[-1], hunk.old) > previous:
             last = self._number(least) - 1
             problem = f"overlaps the hunk before it: it fits at {lines}, and that one reaches to line {last}"
             return self._error(hunk, problem, "Make one hunk out of the two.")

@@ -83,9 +83,9 @@ def _around(read: Read, index: LineIndex, replacement: Replacement) -> _Region:
     before = read(replacement.start - first, first)
     start = _back(before, CONTEXT + 1, index.encoding)
     cut_before = start is None and first > len(index.encoding.bom)
-    behind = read(min(_REACH, index.end - replacement.end), replacement.end)
-    end = _forward(behind, CONTEXT + 1, index.encoding)
-    last = replacement.end + (len(behind) if end is None else end)
+    after = read(min(_REACH, index.end - replacement.end), replacement.end)
+    end = _forward(after, CONTEXT + 1, index.encoding)
+    last = replacement.end + (len(after) if end is None else end)
     return _Region(
         start=first + (start or 0),
         end=last,

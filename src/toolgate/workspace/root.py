@@ -160,15 +160,15 @@ class Workspace:
         names = paths.climbing(path, self._names, cwd)
         if names is None or ".." not in names:
             return ""
-        behind = len(names) - names[::-1].index("..")
+        after_last_parent = len(names) - names[::-1].index("..")
         try:
             with Walk(self.fd) as walk:
-                place = walk.to(names[:behind])
+                place = walk.to(names[:after_last_parent])
         except (FileNotFoundError, NotADirectoryError):  # it does not exist: the text decides
             return ""
         except OSError as error:
             raise from_os_error(error, path) from None
-        return "/".join([*place.parts, *names[behind:]]) or "."
+        return "/".join([*place.parts, *names[after_last_parent:]]) or "."
 
     def physical(self, relative: str) -> str:
         """Return the real location of a path beneath the root. It only differs in a session's view."""

@@ -357,7 +357,7 @@ def test_ctrl_c_at_the_prompt_forgets_the_line_and_twice_leaves(chat: Chat) -> N
     terminal.type("half a tho")
     terminal.until("half a tho")
     terminal.type("\x03")
-    terminal.until("❯ \n")  # with nothing behind it: a new prompt
+    terminal.until("❯ \n")  # with nothing after it: a new prompt
     terminal.type("\x03")
     terminal.until("Press Ctrl-C again, or Ctrl-D, to leave.")
     terminal.until("❯ \n")

@@ -1,4 +1,4 @@
-"""What is typed into a running command is judged like the command with that text behind it."""
+"""What is typed into a running command is judged like the command with that text after it."""
 
 import pytest
 

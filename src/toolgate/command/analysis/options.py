@@ -81,7 +81,7 @@ def next_word(words: Sequence[Word], at: int) -> Word:
 
 
 def option_values(words: Sequence[Word], options: Collection[str], valued: Collection[str] = ()) -> Iterator[Word]:
-    """Everything that may be a value of the options: behind `=`, attached to a letter, or the next word.
+    """Everything that may be a value of the options: after `=`, attached to a letter, or the next word.
 
     Letters cluster only if it is known which of them have a value (`valued`).
     """
@@ -113,9 +113,9 @@ def read_options(
             yield name, word._replace(text=value) if equals else next(rest, Word(""))
         elif not name.startswith("--"):
             at = next((at for at, letter in enumerate(word.text) if at and f"-{letter}" not in flags), 0)
-            letter, behind = word.text[at], word.text[at + 1 :]
+            letter, attached = word.text[at], word.text[at + 1 :]
             if f"-{letter}" in valued:
-                yield f"-{letter}", word._replace(text=behind) if behind else next(rest, Word(""))
+                yield f"-{letter}", word._replace(text=attached) if attached else next(rest, Word(""))
 
 
 def attached_value(text: str, options: Collection[str], valued: Collection[str]) -> str | None:

@@ -26,7 +26,7 @@ class AskRule:
     """A reason to ask, and the words that make it apply: any of `options`, `verbs` … is enough.
 
     In the table: `-R --recursive` are options (`--del*`: any that begins so), `push` is a verb, `2+` means two operands
-    or more, `{}` an operand that is only known when it runs. Behind `unless` stand options that rule it out, behind
+    or more, `{}` an operand that is only known when it runs. After `unless` follow options that rule it out, after
     `with` words one of which it needs as well. A rule without words always applies.
     """
 
@@ -42,7 +42,7 @@ class AskRule:
 
     @property
     def always(self) -> bool:
-        """Whether it applies to any words, those behind `unless` aside."""
+        """Whether it applies to any words, apart from those after `unless`."""
         return not (self.options or self.verbs or self.operands or self.unknown)
 
 
@@ -80,7 +80,7 @@ class Program:
     checks: frozenset[str] = frozenset()  # options with which it only checks a script or a command, and runs nothing
 
     console: bool = False  # it runs what is typed into it
-    language: str = ""  # the program that reads its input, or the words behind `after`, if it does not do so itself
+    language: str = ""  # the program that reads its input, or the words after `after`, if it does not do so itself
     unread: bool = False  # the analysis does not read that language
     pager: bool = False  # it can run programs and write files on a key
 

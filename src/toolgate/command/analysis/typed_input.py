@@ -1,4 +1,4 @@
-"""What is typed into a running command: judged as if it stood in a here-document behind that command.
+"""What is typed into a running command: judged as if it stood in a here-document after that command.
 
 A terminal can do more than a here-document: keys recall and edit lines, a shell expands its history, a pager runs
 programs, and a program that an earlier line has started reads what comes next. Then a person decides.

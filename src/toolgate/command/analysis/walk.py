@@ -15,7 +15,7 @@ _PIECES = re.compile(r"[;&|(){}\n`]+|\$\(|[<>]\(")
 _QUOTES = re.compile(r"\\\n|['\"\\]")
 _MAX_PIECES = 3000
 _PREFIXES = frozenset({"builtin", "command", "exec"})
-"""`exec` alone, also behind these, redirects what follows."""
+"""`exec` alone, also after these, redirects what follows."""
 _DUPLICATES = frozenset({">&", "<&"})
 
 
@@ -161,7 +161,7 @@ def _opened(scope: Scope, redirect: Redirect) -> Stdin | None:
     if redirect.target.raw.startswith(("<(", ">(")):
         return PIPE if operator == "<" else None
     if "&" in operator and ("$" in target.text or "`" in target.text):
-        scope.found.unclear(f"bash expands '{redirect.target.raw}' behind '{operator}' a second time")
+        scope.found.unclear(f"bash expands '{redirect.target.raw}' after '{operator}' a second time")
     if operator in _DUPLICATES and (target.text.removesuffix("-").isdigit() or target.text == "-"):
         return PIPE if operator == "<&" and target.text not in ("0", "0-", "-") else None
     if operator in ("<", "<&"):

@@ -25,7 +25,7 @@ def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
         return
     if known.after:
         for at in [at for at, word in enumerate(words) if word.text in known.after][:1]:
-            _run_behind(scope, words[at + 1 :], known)
+            _run_after_word(scope, words[at + 1 :], known)
         return
     if known.verbs:
         at = next((i for i, word in enumerate(words[1:], 1) if word.text in known.verbs), len(words))
@@ -44,7 +44,7 @@ def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
             _run_inner(scope, words, inner, known)
 
 
-def _run_behind(scope: Scope, inner: Sequence[Word], known: Program) -> None:
+def _run_after_word(scope: Scope, inner: Sequence[Word], known: Program) -> None:
     """Look at the command after a word such as `-x`; words that are added to it also replace `{}`, as in `fd -x`."""
     if known.language:
         inner = [Word(known.language), *inner]
@@ -150,7 +150,7 @@ def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int
 
 
 def _value_count(text: str, known: Program) -> int | None:
-    """How many words behind an option, or a cluster of letters, belong to it; None if that is not known."""
+    """How many words after an option, or a cluster of letters, belong to it; None if that is not known."""
     if text in known.flags:
         return 0
     if text.startswith("--"):

@@ -181,7 +181,7 @@ class WordReader:
         text, at = self.text, self.at
         following = text[at + 1 : at + 2]
         if text.startswith("\\\n", at + 1):
-            raise UnparsableError("a line is continued behind a '$'")
+            raise UnparsableError("a line is continued after a '$'")
         name = _NAME.match(text, at + 1)
         if name:
             self.at = name.end()

@@ -47,7 +47,7 @@ class RedirectReader(WordReader):
         return tuple(iter(self.redirect, None))
 
     def redirect(self) -> Redirect | None:
-        """One redirection, if one begins here or behind blanks."""
+        """One redirection, if one begins here or after blanks."""
         self.blank()
         if silent := _SILENT.match(self.text, self.at):
             self.at = silent.end()

@@ -119,7 +119,7 @@ class FileReadTool(Tool[FileReadParams]):
         return build(data, _text(window, params), stats=stats, context=place)
 
     def render(self, response: ToolResponse) -> str:
-        """The lines as they are, behind what there is to say about them."""
+        """The lines as they are, after what there is to say about them."""
         content = response.data.get("content")
         return f"{response.text}\n{content}" if content else response.text
 
@@ -149,7 +149,7 @@ def _text(window: Window, params: FileReadParams) -> str:
     elif window.hole is not None:
         sentences.append(
             f"The file has a hole at byte {window.hole} (nothing was ever written there), and reading ends at it: "
-            f"the file is {window.stat.st_size} bytes long. Use a command such as 'tail -c' for what lies behind."
+            f"the file is {window.stat.st_size} bytes long. Use a command such as 'tail -c' for the rest."
         )
     return " ".join(sentences)
 

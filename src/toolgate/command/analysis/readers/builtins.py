@@ -114,7 +114,7 @@ def shell_options(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def tests(scope: Scope, words: Sequence[Word]) -> None:
-    """`test` and `[`: the name behind `-v` may have a subscript."""
+    """`test` and `[`: the name after `-v` may have a subscript."""
     scope.found.evaluates |= any(
         word.text in ("-v", "-R") or (not word.known and not _is_operand(words, at)) for at, word in enumerate(words)
     )

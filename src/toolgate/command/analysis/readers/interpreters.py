@@ -223,7 +223,7 @@ def _is_option(text: str, option: str) -> bool:
 
 
 def _code_words(words: Sequence[Word], options: Collection[str]) -> Iterator[Word]:
-    """The words that are code: behind an option, or with the option in one word."""
+    """The words that are code: after an option, or with the option in one word."""
     for at, word in enumerate(words[1:], 1):
         for option in options:
             if _is_option(word.text, option):
@@ -275,6 +275,6 @@ def editor(scope: Scope, words: Sequence[Word]) -> None:
 
 
 def pager(scope: Scope, words: Sequence[Word]) -> None:
-    """`less` and `more`: a command behind `+` may run a program or write a file."""
+    """`less` and `more`: a command after `+` may run a program or write a file."""
     if any(word.text.startswith(("+", "--cmd")) and not _MOVES.fullmatch(word.text) for word in words[1:]):
         scope.found.unclear(f"'{words[0].text}' is given commands, which may run programs or write files")
