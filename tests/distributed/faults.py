@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from tests.support.servers import listening
+
 
 def _data(url: str) -> Path:
     return Path(urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["host"][0])
@@ -49,21 +51,19 @@ class Proxy:
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut():
-            writer.close()
             return
         try:
             there_reader, there_writer = await asyncio.open_unix_connection(self._socket)
         except OSError:  # the server is unavailable
-            writer.close()
             return
         if self._is_cut():  # it was cut while this connection was being made
-            writer.close()
             there_writer.close()
             return
         self._writers |= {writer, there_writer}
         try:
             await asyncio.gather(self._pump(reader, there_writer), self._pump(there_reader, writer))
         finally:
+            there_writer.close()
             self._writers -= {writer, there_writer}
 
     def _is_cut(self) -> bool:
@@ -100,12 +100,6 @@ async def proxied(url: str) -> AsyncIterator[tuple[Proxy, str]]:
     """A way to the server, and the address that leads through it."""
     proxy = Proxy(_data(url) / ".s.PGSQL.5432")
     assert os.path.exists(proxy._socket)
-    server = await asyncio.start_server(proxy.handle, "127.0.0.1", 0)
-    proxy.port = server.sockets[0].getsockname()[1]
     name = urllib.parse.urlsplit(url).path.lstrip("/")
-    try:
+    async with listening(proxy.handle) as proxy.port:
         yield proxy, f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}"
-    finally:
-        proxy.heal()
-        proxy.cut()
-        server.close()

@@ -10,6 +10,7 @@ import pytest
 
 from tests.distributed.conftest import new_database
 from tests.distributed.faults import proxied
+from tests.support.servers import listening
 from toolgate.cli import main
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(240)]
@@ -61,20 +62,15 @@ ADDRESSES = {
 
 
 async def test_an_address_that_leads_nowhere(way: str, tmp_path: Path) -> None:
-    async def silent(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await ended.wait()
-        writer.close()
+    async def say_nothing(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        await asyncio.Event().wait()
 
-    host, ended = way.partition("@")[2].partition("/")[0], asyncio.Event()
-    mute = await asyncio.start_server(silent, "127.0.0.1", 0)
-    there = {"host": host, "mute": f"127.0.0.1:{mute.sockets[0].getsockname()[1]}"}
-    try:
+    host = way.partition("@")[2].partition("/")[0]
+    async with listening(say_nothing) as mute:
+        there = {"host": host, "mute": f"127.0.0.1:{mute}"}
         await asyncio.gather(
             *(_one_line(s, a.format(**there), *WORKER, "main=.", directory=tmp_path) for a, s in ADDRESSES.items())
         )
-    finally:
-        ended.set()
-        mute.close()
 
 
 async def test_a_file_cannot_be_shared_by_machines(tmp_path: Path) -> None:

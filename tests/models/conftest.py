@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.servers import listening
+
 
 class Provider:
     """Plays one answer per request and keeps the requests."""
@@ -18,7 +20,6 @@ class Provider:
         self.headers: list[dict[str, str]] = []
         self.hung_up = asyncio.Event()
         self.url = ""
-        self._answering: set[asyncio.Task[None]] = set()
 
     def streams(self, *events: dict[str, Any] | str | float) -> None:
         """The next answer: server-sent events; a number is a pause in seconds, a string goes out as it is."""
@@ -37,15 +38,6 @@ class Provider:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one request."""
-        self._answering.add(asyncio.create_task(self._answer(reader, writer)))
-
-    async def end(self) -> None:
-        """Let nothing answer any more."""
-        for task in self._answering:
-            task.cancel()
-        await asyncio.gather(*self._answering, return_exceptions=True)
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
@@ -62,8 +54,6 @@ class Provider:
                 await asyncio.sleep(0.01 if not part else 0)  # or the client in the same loop would never run
         except (TimeoutError, ConnectionError):
             self.hung_up.set()
-        finally:
-            writer.close()
 
 
 def _event(event: dict[str, Any] | str) -> bytes:
@@ -76,8 +66,6 @@ def _event(event: dict[str, Any] | str) -> bytes:
 @pytest.fixture
 async def provider() -> AsyncIterator[Provider]:
     made = Provider()
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server:
+    async with listening(made.serve) as port:
+        made.url = f"http://127.0.0.1:{port}"
         yield made
-        await made.end()

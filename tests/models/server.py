@@ -7,6 +7,8 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+from tests.support.servers import listening
+
 Answer = tuple[int, str, bytes]
 
 
@@ -39,7 +41,6 @@ class ModelServer:
         self.requests: list[tuple[str, dict[str, str], Any]] = []
         """Path, headers and body of every request."""
         self.port = 0
-        self.serving: set[asyncio.Task[Any]] = set()
 
     @property
     def url(self) -> str:
@@ -49,31 +50,20 @@ class ModelServer:
         self.answers[path] = list(answers)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self.serving.add(task)
-        task.add_done_callback(self.serving.discard)
-        try:
-            await self._answer(reader, writer)
-        finally:
-            writer.close()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            lines = head.split("\r\n")
-            path = lines[0].split()[1].partition("?")[0]
-            headers = {key.lower(): value for key, value in (line.split(": ", 1) for line in lines[1:] if ": " in line)}
-            body = await reader.readexactly(int(headers.get("content-length", "0")))
-            self.requests.append((path, headers, json.loads(body) if body else None))
-            known = self.answers.get(path, [as_json({"error": {"message": "no such path"}}, 404)])
-            status, kind, content = known.pop(0) if len(known) > 1 else known[0]
-            if status == 0:  # hang until the client leaves
-                await reader.read()
-            elif status > 0:
-                top = f"HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {len(content)}\r\n"
-                writer.write(f"{top}connection: close\r\n\r\n".encode() + content)
-                await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        lines = head.split("\r\n")
+        path = lines[0].split()[1].partition("?")[0]
+        headers = {key.lower(): value for key, value in (line.split(": ", 1) for line in lines[1:] if ": " in line)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        self.requests.append((path, headers, json.loads(body) if body else None))
+        known = self.answers.get(path, [as_json({"error": {"message": "no such path"}}, 404)])
+        status, kind, content = known.pop(0) if len(known) > 1 else known[0]
+        if status == 0:  # hang until the client leaves
+            await reader.read()
+        elif status > 0:
+            top = f"HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {len(content)}\r\n"
+            writer.write(f"{top}connection: close\r\n\r\n".encode() + content)
+            await writer.drain()
 
 
 HANG: Answer = (0, "", b"")
@@ -83,14 +73,8 @@ CLOSE: Answer = (-1, "", b"")
 @contextlib.asynccontextmanager
 async def model_server() -> AsyncIterator[ModelServer]:
     made = ModelServer()
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(made.serve) as made.port:
         yield made
-    finally:
-        server.close()
-        if made.serving:
-            await asyncio.wait(made.serving, timeout=5)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.servers import listening
 from toolgate.models.connection import ConnectionFailed, ServerRefused
 from toolgate.models.http_client import HttpClient, _redirected, is_plain
 
@@ -24,7 +25,6 @@ class Server:
         self.connections = 0
         self.hang_up = False
         self.port = 0
-        self.open: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
 
     @property
     def url(self) -> str:
@@ -32,33 +32,21 @@ class Server:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        task = asyncio.current_task()
-        assert task is not None
-        self.open[task] = writer
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while True:
-                lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-                headers = dict(line.split(": ", 1) for line in lines[1:] if line)
-                self.requests.append((lines[0], headers, await reader.readexactly(int(headers["content-length"]))))
-                writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
-                await writer.drain()
-                if self.hang_up:
-                    break
-        writer.close()
+        while True:
+            lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            headers = dict(line.split(": ", 1) for line in lines[1:] if line)
+            self.requests.append((lines[0], headers, await reader.readexactly(int(headers["content-length"]))))
+            writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+            await writer.drain()
+            if self.hang_up:
+                break
 
 
 @contextlib.asynccontextmanager
 async def serving(*answers: bytes) -> AsyncIterator[Server]:
     made = Server(*answers)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(made.serve) as made.port:
         yield made
-    finally:
-        server.close()
-        for writer in made.open.values():
-            writer.transport.abort()
-        await asyncio.gather(*made.open)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from tests.models.conftest import Provider
 from tests.models.test_openai import DONE, HELLO, answer, chunk
+from tests.support.servers import listening
 from toolgate.errors import ModelError
 from toolgate.models import ModelStop, OpenAIModel
 from toolgate.models.lazy_tls import LazyTlsContext, lazy_tls_context
@@ -28,9 +29,8 @@ async def encrypted(provider: Provider) -> AsyncIterator[str]:
     """An encrypted server that answers as the provider is told."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(LOCALHOST)
-    server = await asyncio.start_server(provider.serve, "127.0.0.1", 0, ssl=context)
-    async with server:
-        yield f"https://localhost:{server.sockets[0].getsockname()[1]}"
+    async with listening(provider.serve, context) as port:
+        yield f"https://localhost:{port}"
 
 
 @pytest.fixture
@@ -42,11 +42,9 @@ async def redirecting(encrypted: str) -> AsyncIterator[str]:
         place = f"{encrypted}/chat/completions"
         writer.write(f"HTTP/1.1 307 X\r\nlocation: {place}\r\ncontent-length: 0\r\n\r\n".encode())
         await writer.drain()
-        writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with listening(serve) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 async def test_a_redirect_to_a_server_that_nobody_vouches_for_is_not_followed(

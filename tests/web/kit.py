@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from tests.support.servers import listening
 from toolgate.web.fetch import Fetcher
 
 Handler = Callable[[str, asyncio.StreamWriter], Awaitable[None]]
@@ -18,45 +19,28 @@ class Server:
     requests: list[str] = field(default_factory=list)
     """Every request as it came."""
     port: int = 0
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def url(self, path: str = "/", host: str = "site.test") -> str:
         return f"http://{host}:{self.port}{path}"
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self.tasks.add(task)
-        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            length = next(
-                (int(line[15:]) for line in head.split("\r\n") if line.lower().startswith("content-length:")), 0
-            )
-            body = (await reader.readexactly(length)).decode() if length else ""
-            self.requests.append(head + body)
-            answer = self.answers[head.split(" ")[1].partition("?")[0]]
-            if isinstance(answer, bytes):
-                writer.write(answer)
-                await writer.drain()
-            else:
-                await answer(head, writer)
-        writer.close()
-        with suppress(ConnectionError):
-            await writer.wait_closed()
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = next((int(line[15:]) for line in head.split("\r\n") if line.lower().startswith("content-length:")), 0)
+        body = (await reader.readexactly(length)).decode() if length else ""
+        self.requests.append(head + body)
+        answer = self.answers[head.split(" ")[1].partition("?")[0]]
+        if isinstance(answer, bytes):
+            writer.write(answer)
+            await writer.drain()
+        else:
+            await answer(head, writer)
 
 
 @asynccontextmanager
 async def serving(answers: dict[str, bytes | Handler]) -> AsyncIterator[Server]:
     made = Server(answers)
-    server = await asyncio.start_server(made.handle, "127.0.0.1", 0)
-    made.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(made.handle) as made.port:
         yield made
-    finally:
-        server.close()
-        for task in made.tasks:
-            task.cancel()
-        await asyncio.gather(*made.tasks, return_exceptions=True)
 
 
 def page(body: str | bytes, kind: str = "text/html", status: str = "200 OK", **headers: str) -> bytes:
