@@ -85,13 +85,18 @@ class Gateway:
             self.app, log_config=None, access_log=False, ws="websockets-sansio", timeout_graceful_shutdown=2
         )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
+        self._thread = threading.Thread(target=asyncio.run, args=[self._serve(self._server, listening)], daemon=True)
         self._thread.start()
         until = time.monotonic() + 30
         while not self._server.started:
             assert self._thread.is_alive(), "the gateway did not start"
             assert time.monotonic() < until, "the gateway did not start in time"
             time.sleep(0.01)
+
+    async def _serve(self, server: uvicorn.Server, listening: socket.socket) -> None:
+        await server.serve(sockets=[listening])
+        for connection in server.server_state.connections:  # a browser that was too slow to close its own
+            connection.transport.abort()
 
     def stop(self) -> None:
         """End it as a signal would."""

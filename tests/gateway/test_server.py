@@ -131,3 +131,24 @@ async def test_no_answer_waits_until_the_one_before_has_arrived(tmp_path: Path) 
     writer.close()
     server.should_exit = True
     await asyncio.wait_for(serving, PATIENCE)
+
+
+async def test_a_client_that_does_not_read_is_cut_off_at_the_end(tmp_path: Path) -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = GatewayServer(create_app(settings_for(tmp_path)))
+    server.config.timeout_graceful_shutdown = 1
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    while not server.started:
+        assert not serving.done(), "the gateway did not start"
+        await asyncio.sleep(0.01)
+    with socket.create_connection(listening.getsockname()) as client:
+        port = listening.getsockname()[1]
+        client.sendall(f"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert (await asyncio.to_thread(client.recv, 100_000)).startswith(b"HTTP/1.1 200")
+        (connection,) = server.server_state.connections
+        cast("Any", connection).transport.write(bytes(50_000_000))
+        server.should_exit = True
+        async with asyncio.timeout(PATIENCE):
+            await serving
+            while server.server_state.connections:
+                await asyncio.sleep(0.01)

@@ -211,7 +211,7 @@ class GatewayServer(uvicorn.Server):
         logger("gateway").info("tokens_reloaded", users=len(tokens))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting, let turns finish for a while, then stop."""
+        """Stop accepting, let turns finish for a while, then stop. Connections that are still open then are cut."""
         for server in self.servers:
             server.close()
         service = self._app.state.service
@@ -221,3 +221,5 @@ class GatewayServer(uvicorn.Server):
                 await asyncio.wait({draining}, timeout=0.2)
             draining.cancel()
         await super().shutdown(sockets)
+        for connection in self.server_state.connections:
+            connection.transport.abort()
