@@ -47,6 +47,14 @@ async def test_they_hold_also_when_the_toolset_has_been_used_before(config: Path
     assert code_of(await under_users_policy(toolset).handle(call("ls"))) == "APPROVAL_DENIED"
 
 
+async def test_they_hold_also_when_the_toolset_is_used_first_afterwards(config: Path, made: Made) -> None:
+    (config / "policy.toml").write_text(DENIES)
+    toolset = made(None)
+    wrapped = under_users_policy(toolset)
+    await toolset.handle(call("ls"))
+    assert code_of(await wrapped.handle(call("ls"))) == "APPROVAL_DENIED"
+
+
 async def test_a_file_that_the_environment_names_holds(
     config: Path, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:

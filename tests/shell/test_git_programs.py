@@ -106,7 +106,8 @@ def test_settings_that_cannot_be_read_count_as_a_program(root: Path) -> None:
     assert len(git_programs(files(root), ".", "log")) == 1
 
 
-def test_a_submodule_counts_because_git_looks_into_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("index", ["--no-split-index", "--split-index"])
+def test_a_submodule_counts_because_git_looks_into_it(tmp_path: Path, index: str) -> None:
     def git(*words: str) -> None:
         who = ["-c", "user.name=n", "-c", "user.email=e"]
         subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
@@ -115,6 +116,13 @@ def test_a_submodule_counts_because_git_looks_into_it(tmp_path: Path) -> None:
     git("init", "-q", "sub")
     git("-C", "sub", "commit", "-q", "--allow-empty", "-m", "first")
     git("add", "sub")
+    git("update-index", index)
     git("-C", "sub", "config", "filter.a.clean", "./own")
 
     assert git_programs(files(tmp_path), ".", "status") == ("./own",)
+
+
+def test_an_index_that_cannot_be_read_counts_as_a_program(root: Path) -> None:
+    configure(root, "link\0 no index", ".git/index")
+
+    assert len(git_programs(files(root), ".", "status")) == 1

@@ -201,6 +201,14 @@ async def test_a_command_can_be_handed_over_at_its_deadline(session: ShellSessio
     assert session.jobs.output("job-1")[0] == "first\nsecond\n"
 
 
+async def test_the_lines_of_a_jobs_errors_are_counted_once(session: ShellSession) -> None:
+    result = await session.execute("echo one >&2; echo two >&2", background=True)
+    assert result.job_id is not None
+    await session.jobs.wait(result.job_id, 20)
+
+    assert session.jobs.run(result.job_id).stderr.lines == 2
+
+
 async def test_jobs_have_a_limit(tmp_path: Path) -> None:
     async with ShellSession(Workspace(tmp_path), options=ShellOptions(jobs=1)) as session:
         await session.execute("sleep 60", background=True)

@@ -12,7 +12,7 @@ from toolgate.shell.result import StreamInfo
 from toolgate.text.terminal import decode_output
 
 _SHOWN_AT_ONCE = 16 * 1024
-"""Most characters of one piece that a live viewer gets. The start is dropped."""
+"""Most characters of one piece that the listener gets. The start is dropped."""
 
 _SAMPLE = 4096
 
@@ -45,7 +45,7 @@ class Capture:
         self._last = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Add printed bytes."""
+        """Add printed bytes, at least one."""
         self.bytes += len(chunk)
         self._newlines += _newlines(chunk)
         self._last = chunk[-1:]
@@ -102,8 +102,8 @@ class Capture:
         try:
             if text and self._listener is not None:
                 self._listener(text[-_SHOWN_AT_ONCE:])
-        except Exception as error:  # noqa: BLE001 - a viewer's failure is not the command's
-            logger("shell").warning("viewer_failed", error=type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - a listener's failure is not the command's
+            logger("shell").warning("listener_failed", error=type(error).__name__)
             self._listener = None
 
     def _close(self) -> None:
@@ -147,7 +147,7 @@ class Capture:
 
 
 def _newlines(chunk: bytes) -> int:
-    """Count the newlines in a chunk. For long lines, `translate` is faster than `count`."""
+    """Count the newlines in a chunk. For long lines, `replace` is faster than `count`."""
     if chunk.count(b"\n", 0, _SAMPLE) * 25 > min(len(chunk), _SAMPLE):
         return chunk.count(b"\n")
     return len(chunk) - len(chunk.replace(b"\n", b""))

@@ -44,7 +44,12 @@ def git_programs(files: Files, directory: str, verb: str) -> tuple[str, ...]:
     for top in _above(directory):
         for repository in _repositories(files, top):
             found.update(dict.fromkeys(_programs(files, repository, verb)))
-            for link in _submodules(files, repository):
+            try:
+                links = _submodules(files, repository)
+            except UnreadableIndexError:
+                links = frozenset()
+                found[_UNREADABLE] = None
+            for link in links:
                 for nested in _repositories(files, posixpath.normpath(posixpath.join(top, link))):
                     found.update(dict.fromkeys(_programs(files, nested, verb)))
     return tuple(found)
@@ -110,7 +115,11 @@ def _unreadable() -> ConfigEntry:
 
 def _submodules(files: Files, repository: str) -> frozenset[str]:
     """Return the directories that git looks into as repositories of their own."""
-    try:
-        return gitlinks(files.read(f"{repository}/index") or b"")
-    except UnreadableIndexError:
-        return frozenset()
+
+    def read(name: str) -> bytes | None:
+        data = files.read(f"{repository}/{name}")
+        if data is None and files.kind(f"{repository}/{name}") != "absent":
+            raise UnreadableIndexError(f"{name} cannot be opened")
+        return data
+
+    return gitlinks(read)

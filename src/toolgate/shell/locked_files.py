@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.command.analysis.program import program
 from toolgate.command.words import UNRESOLVED
-from toolgate.sandbox.git.index import MAX_BYTES, UnreadableIndexError, tracked
+from toolgate.sandbox.git.index import UnreadableIndexError, git_directory, index_reader, tracked
 from toolgate.workspace.secret_files import secret_name
 from toolgate.workspace.secret_scan import SecretsFound
 
@@ -69,7 +69,7 @@ class LockedFiles:
         if not paths:
             return frozenset()
         try:
-            return tracked(root.read(".git/index", MAX_BYTES) or b"", paths)
+            return tracked(index_reader(root, git_directory(root)), paths)
         except (UnreadableIndexError, OSError):
             return frozenset(found.denied)
 

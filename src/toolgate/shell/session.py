@@ -412,7 +412,8 @@ class ShellSession(AsyncClosing):
         if run.process.refusal:
             notes.append(f"toolgate: the command was not run: {run.process.refusal}\n")
         if run.alive:
-            run.stderr.feed("".join(notes).encode())
+            if notes:
+                run.stderr.feed("".join(notes).encode())
             run.end()
         starter.close(run.process)
 

@@ -337,6 +337,8 @@ class Starter:
         options = self._options
         limits = {"memory_bytes": options.memory_bytes, "file_bytes": options.file_bytes}
         unconfined = (*self.layer.missing(access), *self.locked.missing(self.layer, access, self.views.opened))
+        if self.layer.mounts and access == "write":
+            unconfined += self.views.repository.unprotected()
         missing = [*unconfined]
         if self._counts_processes:
             limits["processes"] = options.processes

@@ -1,7 +1,8 @@
-"""A repository that a running job can change does not get into the index."""
+"""The index is read as git reads it, and a repository that a running job can change does not get into it."""
 
 import asyncio
 import os
+import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from tests.sandbox.git.kit import Person
 from tests.support.privileges import UIDS
 from tests.support.shells import Shells, shells_for
-from toolgate.sandbox.git.index import tracked
+from toolgate.sandbox.git.index import Reader, UnreadableIndexError, gitlinks, index_reader, tracked
+from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
@@ -59,13 +61,68 @@ def test_a_repository_that_a_running_job_can_change_does_not_get_into_the_index(
     assert "evil.sh" in listed
 
 
+def git(directory: Path, *words: str, stdin: str = "") -> str:
+    who = ["-c", "user.name=n", "-c", "user.email=e"]
+    done = subprocess.run(["git", *who, *words], cwd=directory, input=stdin, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def reader(directory: Path) -> Reader:
+    return index_reader(RootDirectory(str(directory)), str(directory / ".git"))
+
+
 def test_tracked_files_and_directories_are_found_in_every_version(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    git(tmp_path, "init", "-q")
     (tmp_path / "vault").mkdir()
     for name in (".editorconfig", ".env", ".eslintrc", "vault/a"):
         (tmp_path / name).write_text("x")
     for version in ("2", "4"):
-        subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
-        subprocess.run(["git", "update-index", "--index-version", version], cwd=tmp_path, check=True)
-        data = (tmp_path / ".git" / "index").read_bytes()
-        assert tracked(data, {".env", "vault", "other", "vaul"}) == {".env", "vault"}
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "update-index", "--index-version", version)
+        assert tracked(reader(tmp_path), {".env", "vault", "other", "vaul"}) == {".env", "vault"}
+
+
+@pytest.mark.parametrize("hashes", ["sha1", "sha256"])
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_a_split_index_is_read_as_git_reads_it(tmp_path: Path, version: str, hashes: str) -> None:
+    git(tmp_path, "init", "-q", f"--object-format={hashes}")
+    commit = git(tmp_path, "commit-tree", git(tmp_path, "write-tree").strip(), "-m", "x").strip()
+    file = git(tmp_path, "hash-object", "-w", "--stdin", stdin="x").strip()
+    git(tmp_path, "update-index", "--index-version", version)
+    chosen = random.Random(version + hashes)
+    names = [f"{'link' * (n % 3)}{n}" for n in range(300)]
+
+    for step in range(40):
+        lines = [
+            chosen.choice((f"160000 {commit}\t{name}", f"100644 {file}\t{name}", f"0 {'0' * len(file)}\t{name}"))
+            for name in chosen.sample(names, 100 if step % 4 == 0 else 5)
+        ]
+        git(tmp_path, "update-index", "--index-info", stdin="\n".join(lines))
+        if step % 8 == 0:
+            git(tmp_path, "update-index", "--split-index")
+        listed = [line.split(maxsplit=3) for line in git(tmp_path, "ls-files", "-s").splitlines()]
+        assert gitlinks(reader(tmp_path)) == {entry[3] for entry in listed if entry[0] == "160000"}
+        assert tracked(reader(tmp_path), names) == {entry[3] for entry in listed}
+    assert list((tmp_path / ".git").glob("sharedindex.*"))
+
+
+@pytest.mark.parametrize("cut", [1, 20, 21, 60])
+def test_an_index_that_is_cut_off_is_not_read(tmp_path: Path, cut: int) -> None:
+    git(tmp_path, "init", "-q")
+    commit = git(tmp_path, "commit-tree", git(tmp_path, "write-tree").strip(), "-m", "x").strip()
+    git(tmp_path, "update-index", "--index-info", stdin=f"160000 {commit}\tsub")
+    index = tmp_path / ".git" / "index"
+    index.write_bytes(index.read_bytes()[:-cut])
+
+    with pytest.raises(UnreadableIndexError):
+        gitlinks(reader(tmp_path))
+
+
+def test_a_split_index_without_its_shared_one_is_not_read(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "update-index", "--split-index")
+    for shared in (tmp_path / ".git").glob("sharedindex.*"):
+        shared.unlink()
+
+    with pytest.raises(UnreadableIndexError, match="shared"):
+        gitlinks(reader(tmp_path))

@@ -44,7 +44,8 @@ def test_a_nested_repository_that_becomes_a_gitlink_runs_nothing(person: Person)
     person.works("sub/n")
 
 
-def test_a_submodule_keeps_its_repository(person: Person) -> None:
+@pytest.mark.parametrize("index", ["--no-split-index", "--split-index"])
+def test_a_submodule_keeps_its_repository(person: Person, index: str) -> None:
     other = person.root.parent / "other"
     person.repository()
     shutil.copytree(person.root, other)
@@ -53,6 +54,7 @@ def test_a_submodule_keeps_its_repository(person: Person) -> None:
             os.chown(path, person.shells.uid, person.shells.uid)
     assert person.git("submodule", "add", "-q", str(other), "deep/module").returncode == 0
     person.git("commit", "-qam", "module")
+    person.git("update-index", index)
     results = person.shells.commands(
         "git submodule status && git -C deep/module status --short",
         "rm -rf deep/module/.git; mkdir deep/module/.git; cp -r .git/modules/deep/module/* deep/module/.git;"

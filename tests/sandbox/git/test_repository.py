@@ -1,5 +1,6 @@
 """The repository of the project: no command but git writes it."""
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from tests.sandbox.git.kit import Person
 from tests.support.privileges import UIDS
 from tests.support.shells import Shells, shells_for
+from toolgate.sandbox.git.repository import Repository
+from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.shell.session import ShellSession
 
 
@@ -89,3 +92,44 @@ def test_thousands_of_directories_in_the_repository_cost_a_command_nothing(perso
     person.own()
 
     assert person.shells.command("echo works").stdout == "works\n"
+
+
+def test_what_cannot_be_protected_is_said_and_asked_about(person: Person) -> None:
+    person.repository()
+    commit = person.git("rev-parse", "HEAD").stdout.strip()
+
+    async def script(session: ShellSession) -> list[tuple[str, ...]]:
+        said = [session.sandbox("write").unconfined]
+        for number in range(129):
+            person.git("update-index", "--add", "--cacheinfo", f"160000,{commit},sub{number}")
+            (person.root / f"sub{number}").mkdir()
+        said.append(session.sandbox("write").unconfined)
+        (person.root / ".git" / "index").write_bytes(b"link\0 no index")
+        said.append(session.sandbox("write").unconfined)
+        return [*said, session.sandbox("read").unconfined]
+
+    whole, many, none, reading = person.shells.run(script)
+
+    assert whole == reading == ()
+    assert many == ("only 128 of 129 files and submodules that git reads are protected",)
+    assert len(none) == 1
+    assert "git's index cannot be read" in none[0]
+
+
+def test_a_linked_work_tree_is_protected_as_its_repository_says(tmp_path: Path) -> None:
+    def git(*words: str) -> str:
+        command = ["git", "-c", "user.name=n", "-c", "user.email=e", *words]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "-q", "main")
+    git("-C", "main", "commit", "-q", "--allow-empty", "-m", "first")
+    git("-C", "main", "worktree", "add", "-q", "../tree")
+    git("-C", "main", "config", "core.hooksPath", "checks")
+    git("-C", "tree", "update-index", "--add", "--cacheinfo", f"160000,{git('-C', 'main', 'rev-parse', 'HEAD')},sub")
+    (tmp_path / "tree" / "sub").mkdir()
+    repository = Repository(RootDirectory(str(tmp_path / "tree")), str(tmp_path))
+
+    assert {pin.relative for pin in repository.pins()} == {"checks", "sub/.git"}
+    git("-C", "tree", "update-index", "--force-remove", "sub")
+    assert [pin.relative for pin in repository.pins()] == ["checks"]
+    assert repository.named() == ("checks",)

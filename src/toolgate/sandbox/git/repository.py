@@ -15,8 +15,7 @@ from toolgate.sandbox.git.configuration import (
     parse,
     runs_code_during_writes,
 )
-from toolgate.sandbox.git.index import MAX_BYTES as MAX_INDEX_BYTES
-from toolgate.sandbox.git.index import UnreadableIndexError, gitlinks
+from toolgate.sandbox.git.index import UnreadableIndexError, git_directory, gitlinks, index_reader
 from toolgate.sandbox.root_directory import RootDirectory
 
 GIT = ".git"
@@ -54,10 +53,14 @@ class Repository:
         self._files: tuple[str, ...] = ()
         self._entries: list[ConfigEntry] = []
         self._pins: tuple[Pin, ...] = ()
+        self._directory = self._common = self._path(GIT)
+        self._unprotected: tuple[str, ...] = ()
 
     def signature(self) -> tuple[object, ...]:
         """A value that changes whenever `pins` may have changed."""
-        paths = dict.fromkeys((*self._first_files(), *self._files, self._path(f"{GIT}/index")))
+        paths = dict.fromkeys(
+            (*self._first_files(), *self._files, f"{self._directory}/commondir", f"{self._directory}/index")
+        )
         return tuple(_signature(path) for path in paths)
 
     def pins(self) -> tuple[Pin, ...]:
@@ -65,8 +68,14 @@ class Repository:
         self._refresh()
         return self._pins
 
+    def unprotected(self) -> tuple[str, ...]:
+        """Return what `pins` cannot contain, in plain words."""
+        self._refresh()
+        return self._unprotected
+
     def named(self) -> tuple[str, ...]:
         """Return the paths below the root that git's settings name. Repositories in the index are not among them."""
+        self._locate()
         self._entries = list(self._read())
         return tuple(pin.relative for pin in self._find_named())
 
@@ -87,25 +96,40 @@ class Repository:
         return tuple(sorted(name for name in wanted if os.access(os.path.join(directory, name), os.X_OK)))
 
     def gitlinks(self) -> frozenset[str]:
-        """Return the directories that the index lists as repositories."""
-        data = self._root.read(f"{GIT}/index", MAX_INDEX_BYTES)
-        try:
-            return gitlinks(data or b"")
-        except UnreadableIndexError:
-            return frozenset()
+        """Return the directories that the index lists as repositories. May raise `UnreadableIndexError`."""
+        return gitlinks(index_reader(self._root, self._directory))
 
     def _refresh(self) -> None:
         if self._seen is not None and self._seen == self.signature():
             return
         self._files = ()
+        self._locate()
         self._entries = list(self._read())
-        self._pins = tuple(dict.fromkeys(self._find_pins()))[:_MAX_PINS]
+        found, unprotected = list(self._find_named()), list[str]()
+        try:
+            found += [pin for link in sorted(self.gitlinks()) for pin in self._below_gitlink(link)]
+        except UnreadableIndexError as error:
+            unprotected.append(f"submodules are not protected, because git's index cannot be read: {error}")
+        pins = tuple(dict.fromkeys(found))
+        if len(pins) > _MAX_PINS:
+            unprotected.append(f"only {_MAX_PINS} of {len(pins)} files and submodules that git reads are protected")
+        self._pins, self._unprotected = pins[:_MAX_PINS], tuple(unprotected)
         self._seen = self.signature()
+
+    def _locate(self) -> None:
+        """Find the git directory, elsewhere for a linked work tree, and the one that it shares its settings with."""
+        self._directory = git_directory(self._root)
+        try:
+            common = self._text(f"{self._directory}/commondir")
+        except OSError:
+            common = b""
+        self._common = _joined(self._directory, os.fsdecode(common.strip()))
 
     def _first_files(self) -> Iterator[str]:
         yield from self._outside
-        for name in ("config", "config.worktree"):
-            yield self._path(f"{GIT}/{name}")
+        for directory in dict.fromkeys((self._common, self._directory)):
+            yield f"{directory}/config"
+            yield f"{directory}/config.worktree"
         yield self._path(GIT)
 
     def _read(self) -> Iterator[ConfigEntry]:
@@ -123,27 +147,20 @@ class Repository:
         self._files = tuple(done)
 
     def _entries_of(self, path: str) -> list[ConfigEntry]:
-        inside = self._inside(path)
         try:
-            text = self._root.read(inside, MAX_BYTES) if inside else _outside_text(path)
-            return parse(text or b"")
+            return parse(self._text(path))
         except (OSError, UnreadableConfigurationError):  # git stops at such a file as well
             return []
 
-    def _find_pins(self) -> Iterator[Pin]:
-        yield from self._find_named()
-        for link in sorted(self.gitlinks()):
-            yield from self._below_gitlink(link)
-
     def _find_named(self) -> Iterator[Pin]:
+        yield from self._separate()
         for path in self._files:
             inside = self._inside(path)
-            if inside and not inside.startswith(f"{GIT}/"):
+            if inside and not path.startswith((f"{self._directory}/", f"{self._common}/")):
                 yield Pin(inside, file=True)
         for entry in self._entries:
             if names_program(entry):
                 yield from self._named(entry)
-        yield from self._separate()
 
     def _named(self, entry: ConfigEntry) -> Iterator[Pin]:
         if entry.key.lower() in ("core.hookspath", "init.templatedir"):
@@ -160,11 +177,10 @@ class Repository:
                 yield Pin(inside, file=True)
 
     def _separate(self) -> Iterator[Pin]:
-        """Return the git directory elsewhere in the root that a `.git` file names."""
-        text = self._root.read(GIT, 4096)
-        if text and text.startswith(b"gitdir:"):
-            inside = self._inside(_joined(self._root.path, os.fsdecode(text[7:].strip())))
-            if inside and self._root.kind(inside) == "directory":
+        """Return the git directories elsewhere in the root that a `.git` file leads to."""
+        for directory in dict.fromkeys((self._common, self._directory)):
+            inside = self._inside(directory)
+            if inside and inside != GIT and self._root.kind(inside) == "directory":
                 yield Pin(inside, file=False)
 
     def _below_gitlink(self, link: str) -> Iterator[Pin]:
@@ -173,6 +189,10 @@ class Repository:
             yield Pin(f"{link}/{GIT}", file=kind == "file", made=False)
         elif kind == "absent" and self._root.kind(link) == "directory":
             yield Pin(f"{link}/{GIT}", file=False)
+
+    def _text(self, path: str) -> bytes:
+        inside = self._inside(path)
+        return (self._root.read(inside, MAX_BYTES) or b"") if inside else _outside_text(path)
 
     def _inside(self, path: str) -> str:
         """Return the path relative to the root; empty outside it, for the root itself and for what `.git` protects."""

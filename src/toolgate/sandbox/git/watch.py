@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.log import logger
 from toolgate.process.start import run_briefly
+from toolgate.sandbox.git.index import UnreadableIndexError
 from toolgate.sandbox.git.planted_files import PlantedFiles
 from toolgate.sandbox.git.repository import GIT
 from toolgate.sandbox.git.unexpected_files import UnexpectedFiles
@@ -44,7 +45,7 @@ class RepositoryWatch:
         if reads:
             return
         if git is not None:
-            self._written[key] = UnexpectedFiles(self._root, git.parts), self._repository.gitlinks()
+            self._written[key] = UnexpectedFiles(self._root, git.parts), self._gitlinks()
         elif (fd := self._lock(fcntl.LOCK_SH)) is not None:
             self._shared[key] = fd
         self._intervals.begin(key)
@@ -96,7 +97,7 @@ class RepositoryWatch:
             notes.append(
                 f"toolgate: the hooks {', '.join(hooks)} were not run: no hook runs while git may write .git\n"
             )
-        links = sorted(self._repository.gitlinks() - before)
+        links = sorted(self._gitlinks() - before)
         if links and not self._is_alone():
             self._forget(links)
             notes.append(
@@ -104,6 +105,12 @@ class RepositoryWatch:
                 "another command that can change it is still running\n"
             )
         return moved
+
+    def _gitlinks(self) -> frozenset[str]:
+        try:
+            return self._repository.gitlinks()
+        except UnreadableIndexError:  # then people are asked about every further command
+            return frozenset()
 
     def _is_alone(self) -> bool:
         """Whether no other command with `write` access runs on this root, in any process."""
