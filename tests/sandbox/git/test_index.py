@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,11 +68,13 @@ def git(directory: Path, *words: str, stdin: str = "") -> str:
     return done.stdout
 
 
-def reader(directory: Path) -> Reader:
-    return index_reader(RootDirectory(str(directory)), str(directory / ".git"))
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    with closing(RootDirectory(str(tmp_path))) as root:
+        yield index_reader(root, str(tmp_path / ".git"))
 
 
-def test_tracked_files_and_directories_are_found_in_every_version(tmp_path: Path) -> None:
+def test_tracked_files_and_directories_are_found_in_every_version(tmp_path: Path, reader: Reader) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "vault").mkdir()
     for name in (".editorconfig", ".env", ".eslintrc", "vault/a"):
@@ -79,12 +82,12 @@ def test_tracked_files_and_directories_are_found_in_every_version(tmp_path: Path
     for version in ("2", "4"):
         git(tmp_path, "add", "-A")
         git(tmp_path, "update-index", "--index-version", version)
-        assert tracked(reader(tmp_path), {".env", "vault", "other", "vaul"}) == {".env", "vault"}
+        assert tracked(reader, {".env", "vault", "other", "vaul"}) == {".env", "vault"}
 
 
 @pytest.mark.parametrize("hashes", ["sha1", "sha256"])
 @pytest.mark.parametrize("version", ["2", "4"])
-def test_a_split_index_is_read_as_git_reads_it(tmp_path: Path, version: str, hashes: str) -> None:
+def test_a_split_index_is_read_as_git_reads_it(tmp_path: Path, reader: Reader, version: str, hashes: str) -> None:
     git(tmp_path, "init", "-q", f"--object-format={hashes}")
     commit = git(tmp_path, "commit-tree", git(tmp_path, "write-tree").strip(), "-m", "x").strip()
     file = git(tmp_path, "hash-object", "-w", "--stdin", stdin="x").strip()
@@ -101,13 +104,13 @@ def test_a_split_index_is_read_as_git_reads_it(tmp_path: Path, version: str, has
         if step % 8 == 0:
             git(tmp_path, "update-index", "--split-index")
         listed = [line.split(maxsplit=3) for line in git(tmp_path, "ls-files", "-s").splitlines()]
-        assert gitlinks(reader(tmp_path)) == {entry[3] for entry in listed if entry[0] == "160000"}
-        assert tracked(reader(tmp_path), names) == {entry[3] for entry in listed}
+        assert gitlinks(reader) == {entry[3] for entry in listed if entry[0] == "160000"}
+        assert tracked(reader, names) == {entry[3] for entry in listed}
     assert list((tmp_path / ".git").glob("sharedindex.*"))
 
 
 @pytest.mark.parametrize("cut", [1, 20, 21, 60])
-def test_an_index_that_is_cut_off_is_not_read(tmp_path: Path, cut: int) -> None:
+def test_an_index_that_is_cut_off_is_not_read(tmp_path: Path, reader: Reader, cut: int) -> None:
     git(tmp_path, "init", "-q")
     commit = git(tmp_path, "commit-tree", git(tmp_path, "write-tree").strip(), "-m", "x").strip()
     git(tmp_path, "update-index", "--index-info", stdin=f"160000 {commit}\tsub")
@@ -115,14 +118,14 @@ def test_an_index_that_is_cut_off_is_not_read(tmp_path: Path, cut: int) -> None:
     index.write_bytes(index.read_bytes()[:-cut])
 
     with pytest.raises(UnreadableIndexError):
-        gitlinks(reader(tmp_path))
+        gitlinks(reader)
 
 
-def test_a_split_index_without_its_shared_one_is_not_read(tmp_path: Path) -> None:
+def test_a_split_index_without_its_shared_one_is_not_read(tmp_path: Path, reader: Reader) -> None:
     git(tmp_path, "init", "-q")
     git(tmp_path, "update-index", "--split-index")
     for shared in (tmp_path / ".git").glob("sharedindex.*"):
         shared.unlink()
 
     with pytest.raises(UnreadableIndexError, match="shared"):
-        gitlinks(reader(tmp_path))
+        gitlinks(reader)

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -127,9 +128,11 @@ def test_a_linked_work_tree_is_protected_as_its_repository_says(tmp_path: Path) 
     git("-C", "main", "config", "core.hooksPath", "checks")
     git("-C", "tree", "update-index", "--add", "--cacheinfo", f"160000,{git('-C', 'main', 'rev-parse', 'HEAD')},sub")
     (tmp_path / "tree" / "sub").mkdir()
-    repository = Repository(RootDirectory(str(tmp_path / "tree")), str(tmp_path))
 
-    assert {pin.relative for pin in repository.pins()} == {"checks", "sub/.git"}
-    git("-C", "tree", "update-index", "--force-remove", "sub")
-    assert [pin.relative for pin in repository.pins()] == ["checks"]
-    assert repository.named() == ("checks",)
+    with closing(RootDirectory(str(tmp_path / "tree"))) as root:
+        repository = Repository(root, str(tmp_path))
+
+        assert {pin.relative for pin in repository.pins()} == {"checks", "sub/.git"}
+        git("-C", "tree", "update-index", "--force-remove", "sub")
+        assert [pin.relative for pin in repository.pins()] == ["checks"]
+        assert repository.named() == ("checks",)
