@@ -23,7 +23,7 @@ if (
 HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"
 SLOW_TESTS = HERE / "slow_tests.txt"
-"""Functions whose tests take most of a second or more; scripts/slow_tests.py writes it."""
+"""Functions whose tests take half a second or more; scripts/slow_tests.py writes it."""
 PLACES = {"browser": "browser", "adapters/outside": "outside", "torture": "torture"}
 """Directories whose tests all need the same."""
 WEAKER_LAYERS = {"namespaces", "landlock", "off"}
