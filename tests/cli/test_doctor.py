@@ -54,6 +54,20 @@ def test_what_is_missing_comes_with_what_to_do(toolgate: Toolgate, monkeypatch: 
     assert "TOOLGATE_SHELL_RIPGREP=" in check["advice"]
 
 
+def test_every_extra_that_is_missing_says_what_it_is_for(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolgate.cli.checks._installed", lambda _: False)
+
+    _, out, _ = toolgate("doctor", "--json")
+
+    extras = {name: check["advice"] for name, check in _checks(out).items() if name.startswith("extra")}
+    assert len(extras) > 10
+    for name, advice in extras.items():
+        extra = name.removeprefix("extra [").rstrip("]")
+        purpose, _, install = advice.removeprefix("For ").partition(": ")
+        assert install == f"pip install 'toolgate[{extra}]'"
+        assert purpose != extra, f"{name} has no purpose"
+
+
 def test_without_bubblewrap_it_says_how_to_get_it(toolgate: Toolgate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolgate.sandbox.probe.bubblewrap_candidates", lambda *_: ())
 

@@ -59,4 +59,4 @@ def test_a_view_that_ended_is_said() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         process.wait()
 
-        assert view_difference(process.pid, []) == "it ended while it was checked"
+        assert view_difference(process.pid, []) == "the sandbox ended while it was being checked"

@@ -1,6 +1,7 @@
 """Output is counted exactly, kept at both ends, and whole on disk."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,15 @@ from hypothesis import strategies as st
 from toolgate.shell.capture import Capture
 
 
-def capture_of(tmp_path: Path, kept: int = 100, stored: int = 10**6, **more: object) -> Capture:
+def capture_of(
+    tmp_path: Path, kept: int = 100, stored: int = 10**6, listener: Callable[[str], None] | None = None
+) -> Capture:
     path = str(tmp_path / "output")
-    return Capture(kept=kept, stored=stored, opener=lambda: (path, os.open(path, os.O_CREAT | os.O_WRONLY)), **more)  # type: ignore[arg-type]
+
+    def opened() -> tuple[str, int]:
+        return path, os.open(path, os.O_CREAT | os.O_WRONLY)
+
+    return Capture(end_bytes=kept, max_stored=stored, opener=opened, listener=listener)
 
 
 def test_short_output_is_whole_and_makes_no_file(tmp_path: Path) -> None:
@@ -77,7 +84,7 @@ def test_a_viewer_sees_what_comes_and_cannot_break_the_command(tmp_path: Path) -
 
 @given(st.lists(st.binary(max_size=300), max_size=20))
 def test_counts_are_exact_whatever_comes(chunks: list[bytes]) -> None:
-    capture = Capture(kept=50, stored=0, opener=lambda: ("nowhere", os.open(os.devnull, os.O_WRONLY)))
+    capture = Capture(end_bytes=50, max_stored=0, opener=lambda: ("nowhere", os.open(os.devnull, os.O_WRONLY)))
     for chunk in chunks:
         if chunk:
             capture.feed(chunk)
@@ -114,7 +121,7 @@ def test_without_room_for_a_file_the_ends_and_the_counts_are_right(tmp_path: Pat
     def no_room() -> tuple[str, int]:
         raise OSError(28, "No space left on device")
 
-    capture = Capture(kept=100, stored=10**6, opener=no_room)
+    capture = Capture(end_bytes=100, max_stored=10**6, opener=no_room)
     for number in range(1000):
         capture.feed(b"%d\n" % number)
     capture.finish()

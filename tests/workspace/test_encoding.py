@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from toolgate.errors import ToolError
-from toolgate.workspace.encoding import Encoding, decode_text, detect, require_reversible, written
+from toolgate.workspace.encoding import Encoding, decode_text, detect, require_round_trip, written
 
 CHINESE = "你好，世界。这是一个测试文件，用来检查编码。\n"
 JAPANESE = "こんにちは世界。これはテストのファイルです。\n"
@@ -59,7 +59,7 @@ def test_a_character_that_the_encoding_does_not_have_is_refused() -> None:
 def test_text_that_does_not_give_the_same_bytes_again_is_refused() -> None:
     twice = b"\xfa\x54"  # a second code of U+FFE2 in cp932, which is written as another one
     with pytest.raises(ToolError, match="would not give the same bytes"):
-        require_reversible(twice, Encoding(name="shift_jis", codec="cp932", multibyte=True, confidence=0.9), "f")
+        require_round_trip(twice, Encoding(name="shift_jis", codec="cp932", multibyte=True, confidence=0.9), "f")
 
 
 def test_text_that_is_legacy_only_far_inside() -> None:

@@ -39,23 +39,23 @@ class DoctorCheck:
 
 def run_checks(root: Path | None = None) -> list[DoctorCheck]:
     """Run every check, essential ones first."""
-    settings, problems = _settings()
+    settings, settings_checks = _settings()
     wanted = root or settings.workspace.root
     if not is_linux():
-        return [_python(), _system(), *problems, *_database(settings), _model(settings), *_extras()]
-    workspace, opened = _workspace(wanted)
-    real = Path(os.path.realpath(wanted))
+        return [_python(), _system(), *settings_checks, *_database(settings), _model(settings), *_extras()]
+    workspace, root_checks = _workspace(wanted)
+    real_root = Path(os.path.realpath(wanted))
     try:
         policy = _policy(workspace, settings)
     finally:
         if workspace is not None:
             workspace.close()
-    programs = [_ripgrep(settings, real), _bash(real), *_sandbox(settings, real)]
+    programs = [_ripgrep(settings, real_root), _bash(real_root), *_sandbox(settings, real_root)]
     return [
         _python(),
         _system(),
-        *problems,
-        *opened,
+        *settings_checks,
+        *root_checks,
         policy,
         *_database(settings),
         _model(settings),
@@ -233,7 +233,7 @@ _EXTRAS = {
     "langchain": translatable("tools in LangChain"),
     "openai-agents": translatable("tools in the OpenAI Agents SDK"),
     "pydantic-ai": translatable("tools in pydantic-ai"),
-    **{name: f"{provider.title} models behind a proxy or without a key" for name, provider in PROVIDERS.items()},
+    "documents": translatable("reading PDF files and resizing pictures"),
 }
 """Extra → what it is for."""
 
@@ -243,18 +243,21 @@ def _extras() -> Iterator[DoctorCheck]:
         if extra == "all":
             continue  # the others together
         absent = [name for name in names if not _installed(name)]
+        if not absent:
+            yield DoctorCheck(name=f"extra [{extra}]", state="ok", finding=", ".join(names))
+            continue
         yield DoctorCheck(
             name=f"extra [{extra}]",
-            state="missing" if absent else "ok",
-            finding=translate("without {absent}", absent=", ".join(absent)) if absent else ", ".join(names),
-            advice=translate(
-                "For {extra}: pip install 'toolgate[{extra2}]'",
-                extra=translate(_EXTRAS.get(extra, extra)),
-                extra2=extra,
-            )
-            if absent
-            else "",
+            state="missing",
+            finding=translate("without {absent}", absent=", ".join(absent)),
+            advice=translate("For {purpose}: pip install 'toolgate[{extra}]'", purpose=_purpose(extra), extra=extra),
         )
+
+
+def _purpose(extra: str) -> str:
+    if extra in PROVIDERS:
+        return translate("{provider} models behind a proxy or without a key", provider=PROVIDERS[extra].title)
+    return translate(_EXTRAS.get(extra, extra))
 
 
 def _declared_extras() -> dict[str, list[str]]:

@@ -24,12 +24,12 @@ class BoundTool:
 
     def __call__(self, arguments: dict[str, Any]) -> BoundCall:
         """Call the tool through the pipeline."""
-        call = ToolCall(id=uuid7(), name=self.tool_definition.name, arguments=_written(arguments))
+        call = ToolCall(id=uuid7(), name=self.tool_definition.name, arguments=_to_json(arguments))
         return BoundCall(self._toolset.handle(call))
 
 
-def _written(arguments: dict[str, Any]) -> str:
-    """The arguments as a model would have written them; what JSON cannot say is left for the pipeline to refuse."""
+def _to_json(arguments: dict[str, Any]) -> str:
+    """Return the arguments as a model would write them. What JSON cannot express, the pipeline refuses."""
     try:
         return json.dumps(arguments)
     except (TypeError, ValueError, RecursionError) as error:
@@ -37,13 +37,13 @@ def _written(arguments: dict[str, Any]) -> str:
 
 
 class BoundCall:
-    """A call of a bound tool that is on its way."""
+    """A running call of a bound tool."""
 
     def __init__(self, pending: PendingResult) -> None:
         self._pending = pending
 
     def cancel(self) -> None:
-        """Take it back."""
+        """Cancel the call."""
         self._pending.cancel()
 
     def __await__(self) -> Generator[Any, None, ToolResponse]:

@@ -35,7 +35,7 @@ def make_directory(parent: str) -> tuple[str, int]:
             fd = os.open(path, _ENTER)
         except FileNotFoundError:  # another process removed it as abandoned before it was locked
             continue
-        if _is_taken(fd) or not os.fstat(fd).st_nlink:
+        if _is_locked(fd) or not os.fstat(fd).st_nlink:
             os.close(fd)
             continue
         return path, fd
@@ -69,7 +69,7 @@ def remove(path: str) -> None:
     with suppress(OSError):
         fd = os.open(path, _ENTER)
         try:
-            _empty(fd, None)
+            _remove_contents(fd, None)
             os.rmdir(path)
         finally:
             os.close(fd)
@@ -81,25 +81,29 @@ def _remove_abandoned(parent: int, name: str, deadline: float) -> None:
     except OSError:  # a link, a file, gone, or not accessible
         return
     try:
-        if os.fstat(fd).st_uid == os.geteuid() and not _is_taken(fd, unknown=True) and _empty(fd, deadline):
+        if (
+            os.fstat(fd).st_uid == os.geteuid()
+            and not _is_locked(fd, without_locks=True)
+            and _remove_contents(fd, deadline)
+        ):
             with suppress(OSError):
                 os.rmdir(name, dir_fd=parent)
     finally:
         os.close(fd)
 
 
-def _is_taken(fd: int, *, unknown: bool = False) -> bool:
-    """Take the lock; True if another process holds it. `unknown` is returned if the file system has no locks."""
+def _is_locked(fd: int, *, without_locks: bool = False) -> bool:
+    """Take the lock; True if another process holds it, and `without_locks` if the file system has none."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:
-        return unknown
+        return without_locks
     return False
 
 
-def _empty(top: int, deadline: float | None) -> bool:
+def _remove_contents(top: int, deadline: float | None) -> bool:
     """Remove everything in an open directory, even without permission bits; False if the time is up."""
     stack: list[tuple[int, str, set[str]]] = [(os.dup(top), "", set())]
     try:

@@ -14,11 +14,11 @@ def view_difference(supervisor: int, checks: Iterable[RedirectableMount]) -> str
     """Return how the view of the shell below this process differs from the plan; empty if it does not."""
     shells = tree.children(supervisor)
     if not shells:
-        return "it ended while it was checked"
+        return "the sandbox ended while it was being checked"
     try:
         root = os.open(f"/proc/{shells[0]}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        return f"it cannot be checked: {error.strerror}"
+        return f"the sandbox cannot be checked: {error.strerror}"
     try:
         wrong = (check.target for check in checks if not _holds(root, check))
         target = next(wrong, None)

@@ -28,9 +28,9 @@ class ManagedSessions(TurnStore):
     async def find(
         self, user: str, *, search: str = "", archived: bool | None = False, limit: int = 100
     ) -> builtins.list[ListedSession]:
-        """A user's sessions that have a message."""
+        """A user's sessions that have a turn."""
         options: dict[str, Any] = {"archived": archived, "search": search, "limit": limit}
-        found = await self._db.read(lambda tx: session_list.rows(tx, user, **options))
+        found = await self._db.read(lambda tx: session_list.find_sessions(tx, user, **options))
         return [
             ListedSession.model_validate({"session": self._session(row), "status": status, "snippet": snippet})
             for row, status, snippet in found
@@ -39,7 +39,7 @@ class ManagedSessions(TurnStore):
     async def latest(self, user: str, project: str, mode: ToolMode | None, *, interactive: bool) -> Session | None:
         """The session of a user in a project that was used last."""
         options: dict[str, Any] = {"mode": None if mode is None else mode.value, "interactive": interactive}
-        row = await self._db.read(lambda tx: session_list.latest(tx, user, project, **options))
+        row = await self._db.read(lambda tx: session_list.latest_session(tx, user, project, **options))
         return None if row is None else self._session(row)
 
     async def archive(self, session_id: str, *, archived: bool) -> None:

@@ -11,7 +11,7 @@ COLUMNS = (
     "id, mode, title, user_name, project, parent_id, created_at, updated_at, archived_at, "
     "model, context_tokens, context_limit, approval_mode, next_seq - 1"
 )
-"""What a session is made of."""
+"""The columns of a session, in the order that `_session` of the session manager reads."""
 
 _SNIPPET = 160
 """Characters of a message that are shown around the words that were found."""
@@ -26,14 +26,14 @@ _STATUS = (
 _USED = "EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id)"
 
 
-def rows(
+def find_sessions(
     transaction: Transaction, user: str, *, archived: bool | None, search: str, limit: int
 ) -> list[tuple[Row, str, str]]:
-    """A user's sessions that have a message, the latest first: each with its status and what was found in it."""
-    shown = "" if archived is None else f"AND s.archived_at IS {'NOT NULL' if archived else 'NULL'} "
+    """A user's sessions that have a turn, the latest first: each with its status and what was found in it."""
+    archived_is = "" if archived is None else f"AND s.archived_at IS {'NOT NULL' if archived else 'NULL'} "
     sql = (
         f"SELECT {', '.join(f's.{name.strip()}' for name in COLUMNS.split(','))}, {_STATUS} FROM sessions s "
-        f"WHERE s.user_name = ?1 AND s.parent_id IS NULL {shown}AND {_USED} ORDER BY s.updated_at DESC, s.id DESC"
+        f"WHERE s.user_name = ?1 AND s.parent_id IS NULL {archived_is}AND {_USED} ORDER BY s.updated_at DESC, s.id DESC"
     )
     words = clean(search).casefold().split()
     if not words:
@@ -47,7 +47,9 @@ def rows(
     return found[:limit]
 
 
-def latest(transaction: Transaction, user: str, project: str, *, mode: str | None, interactive: bool) -> Row | None:
+def latest_session(
+    transaction: Transaction, user: str, project: str, *, mode: str | None, interactive: bool
+) -> Row | None:
     """The session of a user and project that was used last; `interactive` wants a turn of a person."""
     person = " AND (t.request_id IS NULL OR t.request_id NOT LIKE 'print:%')" if interactive else ""
     sql = (

@@ -21,18 +21,18 @@ Listener = Callable[[str], None]
 
 
 class Capture:
-    """Captures one stream. Memory stays below three times `kept`."""
+    """Captures one stream. Memory stays below three times `end_bytes`."""
 
-    def __init__(self, *, kept: int, stored: int, opener: Opener, listener: Listener | None = None) -> None:
-        self.viewer: Callable[[bytes], None] | None = None
+    def __init__(self, *, end_bytes: int, max_stored: int, opener: Opener, listener: Listener | None = None) -> None:
+        self.on_bytes: Callable[[bytes], None] | None = None
         """Gets the bytes as they come. It MUST NOT raise."""
-        self._kept = kept
-        self._cap = stored
+        self._end_bytes = end_bytes
+        self._max_stored = max_stored
         self._opener = opener
         self._listener = listener
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._start: list[bytes] = []
-        """Everything, until it is more than twice `kept`."""
+        """Everything, until it is more than twice `end_bytes`."""
         self._head = b""
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
@@ -51,15 +51,15 @@ class Capture:
         self._last = chunk[-1:]
         if not self._cut:
             self._start.append(chunk)
-            if self.bytes > 2 * self._kept:
+            if self.bytes > 2 * self._end_bytes:
                 self._split()
         else:
             self._keep_tail(chunk)
             self._write(chunk)
         if self._listener is not None:
             self._show(chunk)
-        if self.viewer is not None:
-            self.viewer(chunk)
+        if self.on_bytes is not None:
+            self.on_bytes(chunk)
 
     def _split(self) -> None:
         self._cut = True
@@ -70,21 +70,21 @@ class Capture:
         before = 0
         for chunk in self._start:
             self._write(chunk)
-            if before < self._kept:
-                self._head += chunk[: self._kept - before]
-            if before + len(chunk) > self._kept:
-                self._keep_tail(chunk[max(self._kept - before, 0) :])
+            if before < self._end_bytes:
+                self._head += chunk[: self._end_bytes - before]
+            if before + len(chunk) > self._end_bytes:
+                self._keep_tail(chunk[max(self._end_bytes - before, 0) :])
             before += len(chunk)
         self._start.clear()
 
     def _keep_tail(self, chunk: bytes) -> None:
-        self._tail.append(chunk[-self._kept :])
+        self._tail.append(chunk[-self._end_bytes :])
         self._tail_bytes += len(self._tail[-1])
-        while self._tail_bytes - len(self._tail[0]) >= self._kept:
+        while self._tail_bytes - len(self._tail[0]) >= self._end_bytes:
             self._tail_bytes -= len(self._tail.popleft())
 
     def _write(self, chunk: bytes) -> None:
-        room = self._cap - self._stored
+        room = self._max_stored - self._stored
         if self._fd < 0 or room <= 0:
             return
         rest = memoryview(chunk)[:room]
@@ -136,7 +136,7 @@ class Capture:
         if not self._cut:
             return decode_output(b"".join(self._start))
         head = _without_half_line(self._head)
-        tail = b"".join(self._tail)[-self._kept :]
+        tail = b"".join(self._tail)[-self._end_bytes :]
         newline = tail.find(b"\n", 0, len(tail) // 2)
         tail = tail[newline + 1 :] if newline >= 0 else tail.lstrip(bytes(range(0x80, 0xC0)))
         gone = self.bytes - len(head) - len(tail)

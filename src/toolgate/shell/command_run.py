@@ -54,7 +54,7 @@ class CommandRun:
     def begin(self) -> None:
         """Pass the command to the shell and capture its output."""
         if self.console is not None:
-            self.stdout.viewer = self.stderr.viewer = self.console.show
+            self.stdout.on_bytes = self.stderr.on_bytes = self.console.show
         self.process.capture(self.stdout, self.stderr)
         self.process.feed(self.command.encode("utf-8"))
 

@@ -318,8 +318,8 @@ class ShellSession(AsyncClosing):
     def _capture(self, stream: Stream, on_output: OnOutput | None) -> Capture:
         places = self._starter.places
         return Capture(
-            kept=self._options.kept_bytes,
-            stored=self._options.stored_bytes,
+            end_bytes=self._options.kept_bytes,
+            max_stored=self._options.stored_bytes,
             opener=lambda: places.new_file("output"),
             listener=None if on_output is None else lambda text: on_output(stream, text),
         )

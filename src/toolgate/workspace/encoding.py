@@ -135,7 +135,7 @@ def written(text: str, encoding: Encoding, path: str) -> bytes:
         ) from None
 
 
-def require_reversible(content: bytes, encoding: Encoding, path: str) -> None:
+def require_round_trip(content: bytes, encoding: Encoding, path: str) -> None:
     """Raise `ToolError` unless the text of a file, written again, gives the same bytes."""
     body = content[len(encoding.bom) :]
     if encoding.is_guess and body.decode(encoding.codec).encode(encoding.codec) != body:

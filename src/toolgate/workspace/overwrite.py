@@ -7,7 +7,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import MAX_DIFF
-from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, decode_text, detect, require_reversible, written
+from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, decode_text, detect, require_round_trip, written
 from toolgate.workspace.journal_entries import can_keep
 from toolgate.workspace.line_ends import keep_line_ends
 from toolgate.workspace.root import OpenedFile, Workspace
@@ -37,19 +37,19 @@ class Overwrite:
     """Whether undo can take it back: the journal has room for the old content."""
 
 
-def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known: SeenFiles) -> Overwrite:
+def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, seen_files: SeenFiles) -> Overwrite:
     """Plan to write `content`. A file keeps its encoding and byte order mark."""
     target = target_of(workspace, path)
     opened = target.open(workspace)
     try:
-        if known.changed(target.parts, opened):
+        if seen_files.changed(target.parts, opened):
             raise conflict(path)
         diff = Diff(target.path, MAX_DIFF, created=opened is None)
         encoding, old, note = _existing(opened, path)
-        if known.has(target.parts) and not note and "\r" not in content:
+        if seen_files.has(target.parts) and not note and "\r" not in content:
             content = keep_line_ends(old.decode(encoding.codec, "replace"), content)
         if not note:
-            require_reversible(encoding.bom + old, encoding, path)
+            require_round_trip(encoding.bom + old, encoding, path)
         data = encoding.bom + written(content.removeprefix("\ufeff") if encoding.bom else content, encoding, path)
         stop.check()
         if not note:
@@ -60,7 +60,7 @@ def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, known:
             note=note,
             created=opened is None,
             unchanged=opened is not None and not note and encoding.bom + old == data,
-            seen=opened is None or known.has(target.parts),
+            seen=opened is None or seen_files.has(target.parts),
             encoding=encoding.name,
             reversible=opened is None or can_keep(opened.stat.st_size),
         )
@@ -78,14 +78,17 @@ def _existing(opened: OpenedFile | None, path: str) -> tuple[Encoding, bytes, st
     try:
         encoding = detect(sample, path, whole=len(sample) == size)
     except ToolError as error:
-        kind = "binary content" if error.code is ErrorCode.BINARY_FILE else "text in another encoding"
-        return UTF_8, b"", f"Replaces {size} bytes of {kind}, which a diff cannot show."
+        return UTF_8, b"", _no_diff(size, error)
     if size > _COMPARED:
         return encoding, b"", f"Replaces {size} bytes, which is too much to be shown as a diff."
     old = os.pread(opened.fd, size, 0)
     try:
         encoding, _ = decode_text(old, path)
     except ToolError as error:
-        kind = "binary content" if error.code is ErrorCode.BINARY_FILE else "text in another encoding"
-        return UTF_8, b"", f"Replaces {size} bytes of {kind}, which a diff cannot show."
+        return UTF_8, b"", _no_diff(size, error)
     return encoding, old[len(encoding.bom) :], ""
+
+
+def _no_diff(size: int, error: ToolError) -> str:
+    kind = "binary content" if error.code is ErrorCode.BINARY_FILE else "text in another encoding"
+    return f"Replaces {size} bytes of {kind}, which a diff cannot show."

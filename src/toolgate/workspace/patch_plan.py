@@ -9,7 +9,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import MAX_DIFF, MAX_FOR_SEVERAL
-from toolgate.workspace.encoding import UTF_8, Encoding, decode_text, require_reversible, written
+from toolgate.workspace.encoding import UTF_8, Encoding, decode_text, require_round_trip, written
 from toolgate.workspace.file_state import ABSENT, planned_state
 from toolgate.workspace.hunks import apply_hunks
 from toolgate.workspace.line_ends import keep_line_ends
@@ -273,7 +273,7 @@ def _text(opened: OpenedFile, path: str) -> tuple[Encoding, str, bytes]:
         )
     content = opened.read(size, 0)
     encoding, text = decode_text(content, path)
-    require_reversible(content, encoding, path)
+    require_round_trip(content, encoding, path)
     return encoding, text, content
 
 

@@ -11,9 +11,9 @@ from toolgate.sandbox.supervisor.landlock import landlock_abi
 
 PROGRAM = """
 import json, sys
-from toolgate.sandbox.supervisor.landlock import restrict_files
+from toolgate.sandbox.supervisor.landlock import apply_landlock
 open_, closed, grants = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-restrict_files(grants, network=False, sockets=False)
+apply_landlock(grants, network=False, sockets=False)
 def attempt(mode, path):
     try:
         open(path, mode).close()

@@ -1,4 +1,4 @@
-"""The fork server's own part: where a fork puts the descriptors that it has received."""
+"""The fork server's own part: where a fork puts its descriptors, and what it says when it cannot begin."""
 
 import subprocess
 import sys
@@ -26,3 +26,22 @@ def test_descriptors_get_their_numbers_even_if_they_have_to_change_places() -> N
 
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+UNREADABLE_ORDER = """
+import os
+from toolgate.sandbox.supervisor.serve import become_supervisor
+def holding(data):
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    return reading
+become_supervisor([holding(b"no order"), holding(b"go")])
+"""
+
+
+def test_a_fork_that_cannot_read_its_order_says_why_it_ends() -> None:
+    done = subprocess.run([sys.executable, "-c", UNREADABLE_ORDER], capture_output=True, text=True, check=False)
+
+    assert done.stderr.startswith("toolgate: the sandbox cannot be set up: ")
+    assert done.returncode != 0

@@ -84,10 +84,11 @@ def _keys(canvas: Canvas) -> list[str]:
     providers = [provider for provider in PROVIDERS.values() if provider.key]
     lines = []
     for provider in providers:
-        servers = (
-            translate("(and {address} for any compatible server, a local one too), ", address=provider.address)
-            * provider.compatible
-        )
+        servers = ""
+        if provider.compatible:
+            servers = translate(
+                "(and {address} for any compatible server, a local one too), ", address=provider.address
+            )
         more = translate("or name one: toolgate chat --model NAME") if provider is providers[-1] else translate("or")
         lines.append(canvas.line("  ", (provider.key, "cyan"), " " * (21 - len(provider.key)), servers + more))
     return lines

@@ -1,4 +1,4 @@
-"""Numbers of the system calls that commands may not use."""
+"""Numbers of the system calls that are forbidden to commands, or inspected."""
 
 CALLS = {
     "acct": (163, 89),

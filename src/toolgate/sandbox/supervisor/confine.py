@@ -14,7 +14,7 @@ from toolgate.sandbox.supervisor.kernel import (
     take_terminal,
     write_file,
 )
-from toolgate.sandbox.supervisor.landlock import restrict_files
+from toolgate.sandbox.supervisor.landlock import apply_landlock
 from toolgate.sandbox.supervisor.mounts import build_view, enter_namespaces, seal_view
 from toolgate.sandbox.supervisor.seccomp import install_filter
 from toolgate.sandbox.supervisor.supervise import (
@@ -146,7 +146,7 @@ def restrict(order: dict[str, Any]) -> None:
     if order["grants"]:
         network = order["network"]
         sockets = network or order["mode"] == "namespaces"  # loopback in its own network namespace
-        restrict_files(order["grants"], network=network, sockets=sockets)
+        apply_landlock(order["grants"], network=network, sockets=sockets)
     if "filter" in order:
         install_filter(order["filter"])
 

@@ -64,7 +64,7 @@ def restrict_mount(target: str, attributes: int, *, recursive: bool) -> None:
     """Set mount attributes such as read-only, also on everything below if asked."""
     text = ctypes.create_string_buffer(attributes.to_bytes(8, "little") + bytes(24), 32)
     flags = AT_RECURSIVE if recursive else 0
-    syscall("mount_setattr", SYS_MOUNT_SETATTR, -100, target.encode(), flags, text, ctypes.c_size_t(32))
+    syscall("mount_setattr", SYS_MOUNT_SETATTR, AT_FDCWD, target.encode(), flags, text, ctypes.c_size_t(32))
 
 
 def open_without_links(directory: int, path: str, flags: int) -> int:

@@ -26,8 +26,12 @@ def landlock_abi() -> int:
         return 0
 
 
-def restrict_files(grants: list[list[str]], *, network: bool, sockets: bool) -> None:
-    """Allow only what is granted: `(path, rights)` with rights out of `list`, `read` and `write`."""
+def apply_landlock(grants: list[list[str]], *, network: bool, sockets: bool) -> None:
+    """Allow this process only the granted files: `(path, rights)` with rights out of `list`, `read` and `write`.
+
+    Without `sockets` it opens no TCP connection; without `network` it reaches no abstract socket of another process.
+    Older kernels do not know these two limits.
+    """
     abi = landlock_abi()
     known = (1 << RIGHTS_BY_ABI.get(abi, 16)) - 1
     handled_net = 0 if sockets or abi < 4 else BIND_TCP | CONNECT_TCP

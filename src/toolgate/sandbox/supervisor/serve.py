@@ -65,8 +65,8 @@ def become_supervisor(fds: list[int]) -> NoReturn:
             os.close(fd)
         place_descriptors(rest, asked["descriptors"])
         confine(asked["order"], asked["info"], asked["parent"], asked["program"], asked["environment"])
-    except OSError as error:
-        os.write(2, f"toolgate: the sandbox cannot be set up: {error}\n".encode())
+    except Exception as error:  # noqa: BLE001 - the host learns of it only from this line
+        os.write(2, f"toolgate: the sandbox cannot be set up: {error}\n".encode(errors="replace"))
     finally:
         os._exit(FAILED)
 
