@@ -19,7 +19,7 @@ class UnusableResponseError(Exception):
     """The envelope cannot be sent; the text says what the tool did wrong, after the tool's name."""
 
 
-def refused(code: ErrorCode, message: str, *, arguments: Any, milliseconds: float) -> ToolResponse:
+def refused(code: ErrorCode, message: str, arguments: Any, milliseconds: float) -> ToolResponse:
     """The complete envelope of a call that was refused before it ran, with nothing to say but the message."""
     return _new_response(
         {

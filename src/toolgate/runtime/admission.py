@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.protocol.modes import ApprovalMode
+from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime import denials
 from toolgate.runtime.arguments import SURELY_SMALL, ArgumentsError, parse_arguments
 from toolgate.runtime.breaker import Breaker
@@ -25,6 +25,17 @@ from toolgate.tools.foreign import foreign_params
 _UNKNOWN, _INVALID = ErrorCode.TOOL_NOT_FOUND, ErrorCode.INVALID_PARAM
 
 
+class _Available:
+    """The tools that a caller may use, and what that depends on."""
+
+    def __init__(self, names: list[str], changes: int, mode: ToolMode, approval_mode: ApprovalMode) -> None:
+        self.names = names
+        self.unknown = denials.UnknownTool(names)
+        self.changes = changes
+        self.mode = mode
+        self.approval_mode = approval_mode
+
+
 class Admission:
     """Resolve, mode gate, breaker and arguments, in this order."""
 
@@ -35,8 +46,7 @@ class Admission:
         self._entries: dict[str, ResolvedTool] = {}
         self._changes = registry.changes
         self._is_cacheable = registry.is_cacheable
-        self._available: tuple[tuple[object, ...], list[str]] | None = None
-        """The names that may be used, and what they depend on."""
+        self._available: _Available | None = None
 
     def admit(self, invocation: Invocation) -> ToolResponse | None:
         """The refusal, or None: then the invocation has its tool, its arguments and its parameters."""
@@ -137,19 +147,28 @@ class Admission:
 
     def _unknown(self, invocation: Invocation) -> ToolResponse:
         invocation.extras = {"failureCategory": "command_not_found"}
-        message = denials.unknown_tool(invocation.name, self.available())
-        return invocation.refuse_in_words("resolve", _UNKNOWN, message)
+        return invocation.refuse_in_words("resolve", _UNKNOWN, self._find_available().unknown.message(invocation.name))
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""
-        depends_on = self._changes.count, self._context.mode, self._context.state.approval_mode
-        if self._available is not None and self._available[0] == depends_on and self._breaker.quiet:
-            return self._available[1]
+        return self._find_available().names
+
+    def _find_available(self) -> _Available:
+        context, known = self._context, self._available
+        if (
+            known is not None
+            and known.changes == self._changes.count
+            and known.mode is context.mode
+            and known.approval_mode is context.state.approval_mode
+            and self._breaker.quiet
+        ):
+            return known
         found = [resolved for name in self._registry.names() if (resolved := self.resolve(name)) is not None]
-        shown = [resolved.name for resolved in found if self._shows(resolved)]
+        names = [resolved.name for resolved in found if self._shows(resolved)]
         lasts = self._is_cacheable and self._breaker.quiet and not any(resolved.rests for resolved in found)
-        self._available = (depends_on, shown) if lasts else None
-        return shown
+        available = _Available(names, self._changes.count, context.mode, context.state.approval_mode)
+        self._available = available if lasts else None
+        return available
 
     def _shows(self, resolved: ResolvedTool) -> bool:
         if not self._breaker.quiet and self._breaker.is_open(resolved.name):

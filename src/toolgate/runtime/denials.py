@@ -20,14 +20,20 @@ def shown_name(name: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def unknown_tool(name: str, available: Sequence[str]) -> str:
-    """There is no such tool for this caller; only names that it may use are listed."""
-    shown = shown_name(name)
-    hint = f"available tools: {', '.join(available)}"
-    if not available or "Bash" in available:
-        command = f'to run a command use Bash(command="{shown} <args>")'
-        hint = f"{command}; {hint}" if available else command
-    return f"Unknown tool '{shown}'. CORRECTION: {hint}."
+class UnknownTool:
+    """What a call of a tool that does not exist is told. Only names that the caller may use are listed."""
+
+    def __init__(self, available: Sequence[str]) -> None:
+        self._names = f"available tools: {', '.join(available)}." if available else ""
+        self._has_bash = not available or "Bash" in available
+
+    def message(self, name: str) -> str:
+        """The name that was called, and what can be called instead."""
+        shown = shown_name(name)
+        if not self._has_bash:
+            return f"Unknown tool '{shown}'. CORRECTION: {self._names}"
+        names = f"; {self._names}" if self._names else "."
+        return f"Unknown tool '{shown}'. CORRECTION: to run a command use Bash(command=\"{shown} <args>\"){names}"
 
 
 def denied(

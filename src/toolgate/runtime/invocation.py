@@ -111,7 +111,7 @@ class Invocation:
 
     def refuse_in_words(self, gate: Gate, code: ErrorCode, message: str) -> ToolResponse:
         """Refuse the call with nothing but a message. Returns the complete response."""
-        response = refused(code, message, arguments=self.arguments, milliseconds=self.milliseconds())
+        response = refused(code, message, self.arguments, self.milliseconds())
         self.refused = gate, response
         return response
 
