@@ -103,13 +103,13 @@ class TurnRecorder:
             self.unstored += entries
             return
         images = [image for _, result, _ in answers for image in result.content]
-        carried = None if self._handoff is None else self._handoff.if_shell_changed()
+        handoff_state = None if self._handoff is None else self._handoff.if_shell_changed()
         try:
-            if self._handoff is None or carried is None:
+            if self._handoff is None or handoff_state is None:
                 await self._write(entries, images=images)
             else:
-                await self._write(entries, images=images, carried=carried)
-                self._handoff.mark_stored(carried)
+                await self._write(entries, images=images, handoff_state=handoff_state)
+                self._handoff.mark_stored(handoff_state)
         except ToolgateError:
             self.unstored += entries if self._message is None else [self._message[0], *entries]
             self._message = None

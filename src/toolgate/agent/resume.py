@@ -19,20 +19,20 @@ class ResumedTurn(RunningTurn):
     async def rounds(self) -> None:
         """Recover the open calls, run those that may run, and continue."""
         sessions = self._dependencies.sessions
-        standing = await sessions.resume_turn(self._lease, self._turn_id, self._may_repeat)
-        self._context.load(standing.context)
-        if not standing.asked:
+        point = await sessions.resume_turn(self._lease, self._turn_id, self._may_repeat)
+        self._context.load(point.context)
+        if not point.has_message:
             await self._context.compact()
             return
-        if standing.said:
-            self.text = standing.context.messages[-1].content
+        if point.is_answered:
+            self.text = point.context.messages[-1].content
             return
-        if standing.calls:
-            await self._run(standing.calls)
+        if point.calls:
+            await self._run(point.calls)
             self._check()
-        if not standing.rounds:
+        if not point.rounds:
             await self._begin()
-        await self._go_on(self._dependencies.settings.max_rounds - standing.rounds)
+        await self._go_on(self._dependencies.settings.max_rounds - point.rounds)
 
     def _may_hold(self) -> bool:
         """Never: if this process ends, the next one runs the calls without asking the model again."""

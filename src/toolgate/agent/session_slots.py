@@ -31,8 +31,8 @@ class SessionSlot:
         """Restore what the session was allowed and its stored state, once. Notice that its person went back in it."""
         permissions.apply(self.context, stored_handoff.permissions)
         if self.handoff is None:
-            await unpack(self.context, stored_handoff.carried)
-            self.handoff = SessionHandoff(self.context, stored_handoff.carried)
+            await unpack(self.context, stored_handoff.handoff_state)
+            self.handoff = SessionHandoff(self.context, stored_handoff.handoff_state)
         if self.context.state.rewound_by != stored_handoff.rewound_by:
             self._forget(stored_handoff.rewound_by)
 

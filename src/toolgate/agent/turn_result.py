@@ -88,12 +88,12 @@ async def store_result(
     A client that receives the end may start the next turn at once, so the release cannot come later.
     """
     said: dict[str, Any] = {"code": result.code, "error": result.message, "details": result.details}
-    carried = None if handoff is None else handoff.if_changed()
-    if carried is not None:
-        said["carried"] = carried
+    handoff_state = None if handoff is None else handoff.if_changed()
+    if handoff_state is not None:
+        said["handoff_state"] = handoff_state
     await sessions.finish_turn(lease, turn_id, result.status, release=True, **said)
     if handoff is not None:
-        handoff.mark_stored(carried)
+        handoff.mark_stored(handoff_state)
 
 
 async def close(

@@ -66,7 +66,7 @@ class WorkerSubAgents(SubAgents):
     async def _child(
         self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str, known: Known
     ) -> dict[str, Any]:
-        said = transcript.message("user", prompt, None, None)
+        said = transcript.new_message("user", prompt, None, None)
         ordinal = await self._ordinal(call_id)
         session_id = _identifier(self._taken.turn.id, call_id, ordinal, definition.name, prompt, description)
         about = {"call_id": call_id, "agent": definition.name, "session_id": session_id, "description": description}

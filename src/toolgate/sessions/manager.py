@@ -140,8 +140,8 @@ class SessionManager(ManagedSessions):
         usage: Usage | None = None,
     ) -> int:
         """Add a message."""
-        said = transcript.message(role, content, tool_calls, tool_call_id)
-        return await self._db.write(Append(session_id, said, lease, turn_id, usage))
+        message = transcript.new_message(role, content, tool_calls, tool_call_id)
+        return await self._db.write(Append(session_id, message, lease, turn_id, usage))
 
     async def messages(self, session_id: str) -> builtins.list[Message]:
         """The transcript for a provider."""
