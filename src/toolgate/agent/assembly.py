@@ -56,7 +56,7 @@ def assemble(
     turn = kind(dependencies, lease, turn_id, mode, toolset, recorder, emit, compactor)
     turn.handoff = handoff
     turn.live = live_output
-    turn.is_fresh = handoff is not None  # the permissions were read together with what the session hands on
+    turn.is_fresh = handoff is not None  # the permissions were read together with the handoff
     if live_output:
         toolset.context.on_output = turn.show_output
     return turn

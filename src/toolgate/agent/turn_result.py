@@ -87,11 +87,11 @@ async def store_result(
 
     A client that receives the end may start the next turn at once, so the release cannot come later.
     """
-    said: dict[str, Any] = {"code": result.code, "error": result.message, "details": result.details}
+    fields: dict[str, Any] = {"code": result.code, "error": result.message, "details": result.details}
     handoff_state = None if handoff is None else handoff.if_changed()
     if handoff_state is not None:
-        said["handoff_state"] = handoff_state
-    await sessions.finish_turn(lease, turn_id, result.status, release=True, **said)
+        fields["handoff_state"] = handoff_state
+    await sessions.finish_turn(lease, turn_id, result.status, release=True, **fields)
     if handoff is not None:
         handoff.mark_stored(handoff_state)
 
