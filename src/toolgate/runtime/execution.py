@@ -125,7 +125,7 @@ def responder(tool: Tool[Any], name: str) -> Callable[[Any], ToolResponse]:
     if isinstance(tool, ForeignTool):
         return lambda value: to_response(name, value)
     if isinstance(tool, FunctionTool):
-        return lambda value: result_in_envelope(value, tool.said)
+        return lambda value: result_in_envelope(value, tool.success_text)
     return lambda value: internal(name, f"returned {type(value).__name__} instead of a ToolResponse")
 
 

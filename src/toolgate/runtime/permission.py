@@ -37,9 +37,14 @@ def weigh(invocation: Invocation, policy: Policy) -> Decision:
     """Allow, ask or deny, and why; nobody is asked yet."""
     name, plan, mode = invocation.name, invocation.plan, invocation.context.state.approval_mode
     defaults = vars(invocation.params) if invocation.params is not None else {}
-    places = invocation.places = {}
+    resolved_paths = invocation.resolved_paths = {}
     verdict = policy.decide(
-        name, invocation.arguments, plan, workspace=invocation.context.workspace, defaults=defaults, places=places
+        name,
+        invocation.arguments,
+        plan,
+        workspace=invocation.context.workspace,
+        defaults=defaults,
+        resolved_paths=resolved_paths,
     )
     if verdict is not None and verdict.decision == "deny":
         return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
@@ -79,7 +84,7 @@ def denied_path(invocation: Invocation, policy: Policy) -> ToolResponse | None:
         for path in value if isinstance(value, list) else [value]:
             if not isinstance(path, str) or not is_path_name(name):
                 continue
-            guard = invocation.context.at(path).guard
+            guard = invocation.context.for_path(path).guard
             if _is_denied(guard, path):
                 reason = "a rule denies this path to every tool"
                 invocation.decision = Decision(
@@ -224,7 +229,7 @@ async def remember(invocation: Invocation, policy: Policy, request: ApprovalRequ
     if approval.scope == "session":
         policy.replace_session_rules((*policy.session_rules, *rules))
         return
-    from toolgate.runtime.remembered import remember_for_project
+    from toolgate.runtime.project_rules import remember_for_project
 
     await remember_for_project(invocation.context, choice)
 

@@ -100,13 +100,13 @@ class Pipeline:
             if response is None:
                 value = await self._executor.execute(invocation, resolved, pending)
                 if (
-                    resolved.said is not None
+                    resolved.success_text is not None
                     and self._plain
                     and not added_secrets
                     and type(value) is not ToolResponse
                     and not invocation.began
                 ):
-                    result = plain_result(invocation, resolved.said, value, self._plain)
+                    result = plain_result(invocation, resolved.success_text, value, self._plain)
                     if result is not None:
                         return result
                 response = resolved.response_of(value)
@@ -136,7 +136,7 @@ class Pipeline:
             response = ToolResponse.failure(
                 ErrorCode.CANCELLED,
                 "The call was cancelled before it ran.",
-                data=begun.context.left if begun is not None else {},
+                data=begun.context.cancelled_data if begun is not None else {},
                 next_step="It may be made again.",
             )
         else:

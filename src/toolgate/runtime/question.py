@@ -88,7 +88,7 @@ def _sentence(name: str, plan: Plan) -> str:
 
 def _choices(invocation: Invocation, policy: Policy, fingerprint: str) -> tuple[ApprovalChoice, ...]:
     from toolgate.runtime.policy.offers import choices_of
-    from toolgate.runtime.remembered import can_remember_for_project
+    from toolgate.runtime.project_rules import can_remember_for_project
 
     context = invocation.context
     return choices_of(
@@ -98,7 +98,7 @@ def _choices(invocation: Invocation, policy: Policy, fingerprint: str) -> tuple[
         invocation.plan,
         workspace=invocation.context.workspace,
         defaults=vars(invocation.params) if invocation.params is not None else {},
-        places=invocation.places,
+        resolved_paths=invocation.resolved_paths,
         fingerprint=fingerprint,
         for_project=context.remembers_for_project
         and can_remember_for_project(context.settings.policy_file, context.workspace),

@@ -41,7 +41,7 @@ class ResolvedTool:
         self.invoke = invoker(tool, declaration)
         self.respond = responder(tool, self.name)
         self.scalars = scalar_arguments(tool, declaration)
-        self.said = tool.said if self.plain_render and isinstance(tool, FunctionTool) else None
+        self.success_text = tool.success_text if self.plain_render and isinstance(tool, FunctionTool) else None
         """The text of the envelope around a plain value that a function returns."""
         self.passed_at = -1
         """The registry's change count when the tool last passed the mode gate; -1: the gate has to be checked."""

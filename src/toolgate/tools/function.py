@@ -37,7 +37,7 @@ class FunctionTool(Tool[BaseModel], Generic[Arguments, Returned]):
         self.description = options.pop("description") or summary or self.name  # type: ignore[misc]  # as above
         self.Params, self._context_name = params_of(function, self.name, documented)  # type: ignore[misc]  # as above
         self._renamed = {f"{_PREFIX}{name}": name for name in inspect.signature(function).parameters if _is_taken(name)}
-        self.said = f"{self.name} returned a result."
+        self.success_text = f"{self.name} returned a result."
         self._is_async = inspect.iscoroutinefunction(function)
         self.is_plain = self._is_async and self._context_name is None and not self._renamed
         """Whether the function can be awaited with the parameters alone."""
@@ -72,7 +72,7 @@ class FunctionTool(Tool[BaseModel], Generic[Arguments, Returned]):
                 value = await value
         if isinstance(value, ToolResponse):
             return value
-        return ToolResponse.success({"result": value}, self.said)
+        return ToolResponse.success({"result": value}, self.success_text)
 
 
 class ThreadCall:

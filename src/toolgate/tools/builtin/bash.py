@@ -144,7 +144,7 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
         )
     except asyncio.CancelledError:
         interrupted = context.shell.interrupted
-        context.left = data_of(interrupted) if interrupted is not None else {}
+        context.cancelled_data = data_of(interrupted) if interrupted is not None else {}
         raise
     if native.hint:
         result = replace(result, stderr=result.stderr + native.hint)
