@@ -165,7 +165,7 @@ class OutputLimits:
         return masked, mask(output, self.secrets)
 
     def owned(self, response: ToolResponse) -> ToolResponse:
-        """The response without names of whole outputs that the runtime did not write itself.
+        """The response without paths of full outputs that the runtime did not write itself.
 
         What a result names is shown and served, so a tool must not name a file that is not its own output.
         """

@@ -1,4 +1,4 @@
-"""The registry: which tools exist, and the one predicate that both gates ask."""
+"""The registry: which tools exist, and the one check of modes that both gates use."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Admitted(NamedTuple):
     """The count of changes when they were looked up."""
     declarations: list[Declaration]
     resting: dict[str, Tool[Any]]
-    """Those of them that may rest, and are asked every time."""
+    """Those of them with a `resting` of their own, which is called every time."""
 
 
 def _may_rest(tool: Tool[Any]) -> bool:
@@ -60,7 +60,7 @@ def _may_rest(tool: Tool[Any]) -> bool:
 
 
 class ToolRegistry:
-    """Tools by name, with the modes that they declare and the overrides that tighten them."""
+    """Tools by name, with the modes that they declare and the overrides that restrict them."""
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool[Any]] = {}

@@ -70,7 +70,7 @@ class CallableToolset:
     def call(self, name: str, /, **arguments: object) -> PendingResult:
         """Call a tool with these arguments, under an id of its own: `await toolset.call("grep", pattern="TODO")`.
 
-        A path is passed as its text and a pydantic model as its fields. `TypeError` if JSON cannot say a value.
+        A path is passed as its text and a pydantic model as its fields. `TypeError` if JSON cannot express a value.
         """
         return self.handle(ToolCall(id=uuid7(), name=name, arguments=arguments_json(name, arguments)))
 

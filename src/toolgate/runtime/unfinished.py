@@ -1,4 +1,4 @@
-"""Calls that were answered although their tool still runs, and what is said about a call that was cut short."""
+"""Calls that were answered although their tool still runs, and the answers to calls that were cut short."""
 
 from __future__ import annotations
 

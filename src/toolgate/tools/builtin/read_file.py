@@ -109,14 +109,14 @@ class FileReadTool(Tool[FileReadParams]):
         stats: dict[str, int | float | str] = {"lines": len(window.lines), "file_bytes": window.stat.st_size}
         if window.total_lines is not None:
             stats["total_lines"] = window.total_lines
-        place = {
+        details = {
             "path_resolved": "/".join(parts),
             "encoding": window.encoding,
             "line_ends": "crlf" if window.crlf else "lf",
             "truncation_skip": True,
         }
         build = ToolResponse.partial if data["truncated"] else ToolResponse.success
-        return build(data, _text(window, params), stats=stats, context=place)
+        return build(data, _text(window, params), stats=stats, context=details)
 
     def render(self, response: ToolResponse) -> str:
         """The lines as they are, after what there is to say about them."""
