@@ -61,7 +61,8 @@ class Check(Declared):
             return f"command {self.command!r}"
         kinds = {"contains": self.contains, "equals": self.equals, "matches": self.matches}
         conditions = [f"{kind} {value!r:.60}" for kind, value in kinds.items() if value is not None]
-        return f"file {self.file!r} {' and '.join(conditions) if conditions else 'exists' if self.exists else 'does not exist'}"
+        existence = "exists" if self.exists else "does not exist"
+        return f"file {self.file!r} {' and '.join(conditions) or existence}"
 
 
 class Task(Declared):

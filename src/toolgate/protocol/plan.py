@@ -57,8 +57,8 @@ class Plan(BaseModel):
     reveals: tuple[str, ...] = ()
     """Files that may hold secrets and whose content the call shows. It asks, unless a rule allows reading them."""
     reversible: bool = False
-    """Whether undo can restore everything that the call changes. The approval mode `accept_edits` lets it run without asking,
-    unless a rule asks."""
+    """Whether undo can restore everything that the call changes. The approval mode `accept_edits` lets it run without
+    asking, unless a rule asks."""
     prefixes: tuple[tuple[str, ...], ...] = ()
     """First words of the command that a person may be offered to allow from now on, with any words after them; empty
     if only the exact call can be remembered."""

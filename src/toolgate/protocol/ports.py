@@ -120,7 +120,7 @@ class CallAgentRunner(AgentRunner, Protocol):
 
 @runtime_checkable
 class ResumableAgentRunner(CallAgentRunner, Protocol):
-    """An `AgentRunner` whose sub-agents have ids: they can be resumed, run in the background, and asked for their state.
+    """An `AgentRunner` whose sub-agents have ids: they can be resumed, run in the background, and asked for a state.
 
     The answers of `run_for`, `resume_for` and `state_of` MAY have a `task_id`; that of `state_of` has `running` while
     the sub-agent runs. A task of another session MUST be treated as unknown.
