@@ -341,7 +341,7 @@ def _workspaces(stack: Stack, name: str) -> WorkspaceProvider | None:
 
 
 @contextlib.asynccontextmanager
-async def working(
+async def running_worker(
     settings: Settings,
     workspaces: Mapping[str, Path],
     *,

@@ -1,4 +1,4 @@
-"""Fitting a conversation into the model's context without losing what the person said.
+"""Fits a conversation into the model's context, and keeps the person's messages.
 
 The conversation is divided into steps. A message of the person is a step, and so is an assistant message with all
 results of its calls. A step is kept or removed as a whole, so a call is never separated from its result. Old pictures

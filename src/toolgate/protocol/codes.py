@@ -31,7 +31,7 @@ class ErrorCode(StrEnum):
     MODE_DENIED = "MODE_DENIED"
     """The tool exists, and the session's mode does not allow it."""
     APPROVAL_DENIED = "APPROVAL_DENIED"
-    """A person, a policy or the absence of an approver said no."""
+    """A person or a policy denied the call, or there is no approver."""
     CANCELLED = "CANCELLED"
     """The caller cancelled the call."""
     CIRCUIT_OPEN = "CIRCUIT_OPEN"

@@ -38,7 +38,7 @@ _FILES = {
 
 def claude_name(matcher: str, name: str) -> str:
     """The name in Claude Code by which a matcher matches a tool; empty if it matches none of its names."""
-    return next((theirs for theirs in _NAMES.get(name, ()) if re.fullmatch(matcher, theirs)), "")
+    return next((alias for alias in _NAMES.get(name, ()) if re.fullmatch(matcher, alias)), "")
 
 
 def claude_paths(name: str, arguments: Any, workspace: Workspace | None) -> list[dict[str, str]]:

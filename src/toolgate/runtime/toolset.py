@@ -88,7 +88,7 @@ class CallableToolset:
         return found is None or found.read_only or not found.exclusive
 
     def may_repeat(self, name: str) -> bool:
-        """Whether a call of this tool does no harm when nobody knows if it has been run before."""
+        """Whether a call of this tool may be repeated if it is unknown whether it has run before."""
         found = self.registry.declaration(name)
         return found is None or found.repeatable
 

@@ -60,7 +60,7 @@ class ListedSession(BaseModel):
     session: Session
     status: SessionStatus
     snippet: str
-    """What was found in its messages; empty if nobody searched, or the title has it."""
+    """What was found in its messages; empty without a search, or if the title matches."""
 
 
 class Message(BaseModel):

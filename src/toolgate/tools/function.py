@@ -57,7 +57,7 @@ class FunctionTool(Tool[BaseModel], Generic[Arguments, Returned]):
     async def execute(self, params: BaseModel, context: ToolContext, thread: ThreadCall | None = None) -> ToolResponse:
         """Call the function with the validated values; a synchronous one runs in a thread.
 
-        `thread` then knows whether the function still runs, also when nobody waits for it any more.
+        `thread` then knows whether the function still runs, even after the call was answered.
         """
         arguments = params.__dict__
         if self._renamed:
@@ -84,7 +84,7 @@ class ThreadCall:
         self._runs = False
 
     def is_running(self) -> bool:
-        """Whether the function runs. One that has not begun never will: ask this only when nobody waits for it."""
+        """Whether the function runs. Ask only after the call was answered: one that has not begun then never will."""
         with self._lock:
             self._withdrawn = True
             return self._runs

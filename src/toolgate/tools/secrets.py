@@ -32,5 +32,5 @@ def reveals_plan(context: ToolContext, verb: str, path: str) -> Plan | None:
 
 
 def allowed_secrets(context: ToolContext) -> tuple[str, ...]:
-    """The secret files that the call which is being handled may show: somebody has allowed its plan."""
+    """The secret files that the current call may show, because its plan was allowed."""
     return () if context.plan is None else context.plan.reveals

@@ -98,12 +98,14 @@ class Policy:
         of the program's own: its rules are added as the layer `settings`.
         """
         own = merge_program({} if program is None else program.layers, extra)
-        theirs = parse_policy(project_text, PROJECT_FILE) if project_text is not None else PolicyDocument()
+        project_document = parse_policy(project_text, PROJECT_FILE) if project_text is not None else PolicyDocument()
         layers: dict[Layer, PolicyDocument] = {
             "built-in": PolicyDocument(rules=builtin_rules()),
             "user": read_user_file(user_file) if user_file is not None else PolicyDocument(),
             "settings": own,
-            "project": theirs if program is None else merge(program.layers.get("project", PolicyDocument()), theirs),
+            "project": project_document
+            if program is None
+            else merge(program.layers.get("project", PolicyDocument()), project_document),
         }
         policy = cls(layers, project)
         if policy.ignored:
