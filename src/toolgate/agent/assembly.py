@@ -25,7 +25,7 @@ _POLL_SECONDS = 1.0
 """Seconds between two checks whether another process wants the turn to end."""
 
 
-def assemble(
+def assemble_turn(
     dependencies: TurnDependencies,
     context: ToolContext,
     lease: Lease,

@@ -23,7 +23,7 @@ from toolgate.agent.session_models import SessionModels
 from toolgate.agent.stream import TurnStream
 from toolgate.agent.turn import RunningTurn
 from toolgate.agent.turn_factory import TurnFactory
-from toolgate.agent.turn_result import STORE_ERROR, close, last_event, run_turn
+from toolgate.agent.turn_result import STORE_ERROR, finish_turn, last_event, run_turn
 from toolgate.agent.typed_turn import TypedTurn, typed_command
 from toolgate.agent.unstored import UnstoredResult, UnstoredResults
 from toolgate.models.base import ModelClient
@@ -251,7 +251,7 @@ class AgentLoop(AsyncClosing):
         try:
             async with watched(sessions, lease, turn, turn_id, lease_seconds):
                 result = await run_turn(turn)
-            result = await close(sessions, lease, turn_id, result, slot.handoff)
+            result = await finish_turn(sessions, lease, turn_id, result, slot.handoff)
             if result.code == STORE_ERROR:
                 entries, handoff = turn.unstored, slot.handoff
                 self._unstored.keep(

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from toolgate.agent.assembly import assemble, watched
+from toolgate.agent.assembly import assemble_turn, watched
 from toolgate.agent.background_tasks import BackgroundTasks
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
@@ -16,7 +16,7 @@ from toolgate.agent.events import AgentEvent
 from toolgate.agent.nested_output import nested
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.turn import RunningTurn
-from toolgate.agent.turn_result import STORE_ERROR, TurnResult, close, run_turn
+from toolgate.agent.turn_result import STORE_ERROR, TurnResult, finish_turn, run_turn
 from toolgate.agent.unstored import UnstoredResult
 from toolgate.errors import ModelError, SessionError, StoreError, ToolError
 from toolgate.models.base import ModelClient
@@ -240,7 +240,7 @@ class SubAgents:
         try:
             async with watched(sessions, lease, turn, started.id, seconds):
                 result = await _to_its_end(turn)
-            result = await close(sessions, lease, started.id, result)
+            result = await finish_turn(sessions, lease, started.id, result)
             if result.code == STORE_ERROR and self._shared.dependencies.unstored is not None:
                 self._shared.dependencies.unstored.keep(
                     UnstoredResult(lease=lease, turn_id=started.id, result=result, entries=turn.unstored)
@@ -305,7 +305,7 @@ class SubAgents:
         children = SubAgents(shared, lease, turn_id, self._mode, view, self._approver, self._depth + 1)
         children.watcher = self.watcher
         compactor = Compactor(dependencies.limits.of(model))
-        return assemble(
+        return assemble_turn(
             dependencies,
             context,
             lease,

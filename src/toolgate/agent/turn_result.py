@@ -96,7 +96,7 @@ async def store_result(
         handoff.mark_stored(handoff_state)
 
 
-async def close(
+async def finish_turn(
     sessions: SessionStore, lease: Lease, turn_id: str, result: TurnResult, handoff: SessionHandoff | None = None
 ) -> TurnResult:
     """Store the end of a turn; a failure to do so becomes the result. Raises nothing.

@@ -16,7 +16,7 @@ MAX_AT_ONCE = 16
 """Read-only calls that run side by side."""
 
 
-async def run_turn(toolset: CallableToolset, calls: Sequence[ToolCall]) -> list[ToolResult]:
+async def run_calls(toolset: CallableToolset, calls: Sequence[ToolCall]) -> list[ToolResult]:
     """Results in call order. Neighbouring read-only calls run side by side; a writer runs alone, in its place."""
     results: list[ToolResult] = []
     group: list[ToolCall] = []

@@ -14,7 +14,7 @@ from toolgate.runtime.hook_source import hooks_of
 from toolgate.runtime.pending import PendingResult, Work
 from toolgate.runtime.policy_source import check_policy
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.runtime.scheduler import run_turn
+from toolgate.runtime.scheduler import run_calls
 from toolgate.runtime.tracing import traced
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
@@ -76,7 +76,7 @@ class CallableToolset:
 
     async def handle_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Handle the calls of one turn: read-only ones side by side, writers in order; results in call order."""
-        return await run_turn(self, calls)
+        return await run_calls(self, calls)
 
     async def explain(self, call: ToolCall) -> Decision:
         """What would be decided about a call; nothing is executed and nobody is asked."""
