@@ -1,4 +1,4 @@
-"""Write down what the built-in tools declare: `python scripts/tool_declarations.py`."""
+"""Store what the built-in tools declare in `declarations.json`: `python scripts/tool_declarations.py`."""
 
 import json
 from pathlib import Path
@@ -6,17 +6,17 @@ from typing import Any
 
 from toolgate.tools import builtin
 from toolgate.tools.declaration import declaration_of
-from toolgate.tools.written import write
+from toolgate.tools.lazy_tool import declaration_to_json
 
 
 def declarations() -> dict[str, Any]:
-    """What is to be written down, by class."""
+    """The declarations to store, by class name."""
     tools = [*builtin.builtin_tools(), *builtin.agent_tools()]
-    return {type(tool).__name__: write(declaration_of(tool)) for tool in tools}
+    return {type(tool).__name__: declaration_to_json(declaration_of(tool)) for tool in tools}
 
 
 def main() -> None:
-    """Make all of them anew."""
+    """Write the file anew."""
     Path(builtin.__file__).with_name("declarations.json").write_text(
         json.dumps(declarations(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )

@@ -72,7 +72,7 @@ __all__ = [
     "tool",
 ]
 
-_WHERE = {
+_MODULES = {
     "toolgate.cli.terminal_approver": ["TerminalApprover"],
     "toolgate.compose": ["open"],
     "toolgate.errors": ["PolicyError", "ToolError", "ToolgateError", "UndoRefused"],
@@ -96,7 +96,7 @@ _WHERE = {
     "toolgate.tools.function": ["tool"],
     "toolgate.workspace": ["Workspace"],
 }
-_LAZY = {name: module for module, names in _WHERE.items() for name in names}
+_LAZY = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -58,13 +58,13 @@ async def open(  # noqa: A001 - `toolgate.open(".")` reads like what it does
     approval_mode: ApprovalMode | str = ApprovalMode.ask,
     remembers_for_project: bool = False,
 ) -> AsyncIterator[CallableToolset]:
-    """The built-in tools on a project, for as long as the block lasts.
+    """Open the built-in tools on a project, for as long as the block lasts.
 
     `settings=None` reads the environment and the user's config file (`Settings.load()`); so the user's policy file
     counts. `tools` are added to the built-in ones, and `only` names those that are used. `policy` adds the program's
     own rules to those of the user's and the project's files; the strictest wins. `session_id` names the session in
     approval requests, records and the journal. With `remembers_for_project` the approver may have rules written to the
-    user's own policy file. What is wrong with an argument is raised before anything is opened.
+    user's own policy file. An invalid argument raises before anything is opened.
     """
     settings = checked_settings(settings) if settings is not None else Settings.load()
     mode, approval_mode = mode_of(mode), approval_mode_of(approval_mode)
@@ -101,7 +101,7 @@ class Stack:
     """Everything that a surface with sessions works with."""
 
     settings: Settings
-    """With the model completed, so that its key is masked everywhere."""
+    """With a complete model, so that its key is masked everywhere."""
     workspace: Workspace
     database: Database
     """Migrated."""
@@ -117,7 +117,7 @@ class Stack:
     remembers_for_project: bool = False
     """Whether a person may have rules written to the user's own policy file, for this project."""
     nested_output: bool = False
-    """Whether what a sub-agent does is live output of the call that it works for."""
+    """Whether the activity of a sub-agent is live output of the call that started it."""
     _loops: dict[str, AgentLoop] = field(default_factory=dict)
     _own: dict[str, Workspace] = field(default_factory=dict)
     """The workspaces of sessions that have a directory of their own and run a turn."""
@@ -277,23 +277,23 @@ async def _tools(
 
 
 def _remove_file_tools(registry: ToolRegistry) -> None:
-    """Leave the tools that need neither files nor commands: those of chat mode, and sub-agents."""
+    """Keep only the tools that need neither files nor commands: those of chat mode, and sub-agents."""
     kept = {tool.name for tool in registry.list_tools(ToolMode.chat_safe)} | {"task"}
     for name in set(registry.names()) - kept:
         registry.unregister(name)
 
 
 def settings_with_model(settings: Settings, name: str | None = None) -> Settings:
-    """Settings whose model is complete: what was asked for by name, else what they say, else the keys people have."""
+    """Settings with a complete model: the one that is named, else that of the settings, else one whose key is set."""
     from toolgate.models import model_settings
 
     return settings.model_copy(update={"model": model_settings(name, settings.model, os.environ)})
 
 
 def workspace_runtime(stack: Stack, workspaces: WorkspaceProvider | None = None) -> WorkspaceRuntime:
-    """What a worker runs the turns of this stack with: their whole outputs go to the database, for any gateway.
+    """The runtime with which a worker runs the turns of this stack. Full outputs go to the database, for gateways.
 
-    With `workspaces` each session has a directory of its own, which moves with it.
+    With `workspaces`, each session has a directory of its own, which moves with it.
     """
     from toolgate.distributed.worker import WorkspaceRuntime
     from toolgate.sessions.outputs import WorkerSessions
@@ -312,12 +312,12 @@ def workspace_runtime(stack: Stack, workspaces: WorkspaceProvider | None = None)
             finally:
                 await loop.aclose()
 
-    place = str(stack.workspace.root) if workspaces is None else ""
-    return WorkspaceRuntime(db=stack.database, agent_of=agent_of, place=place, shared=workspaces is None)
+    root = str(stack.workspace.root) if workspaces is None else ""
+    return WorkspaceRuntime(db=stack.database, agent_of=agent_of, place=root, shared=workspaces is None)
 
 
 def _workspaces(stack: Stack, name: str) -> WorkspaceProvider | None:
-    """Where the sessions of a workspace have their files; None: all of them in its root."""
+    """The provider of a directory per session; None if all sessions share the root of the workspace."""
     from toolgate.sessions.workspaces import SnapshotWorkspaces
 
     settings = stack.settings.distributed
@@ -326,7 +326,7 @@ def _workspaces(stack: Stack, name: str) -> WorkspaceProvider | None:
     base = settings.workspace_dir or users_data(os.environ, "workspaces")
     if base is None or not base.is_absolute():
         raise ConfigError(["TOOLGATE_DISTRIBUTED_WORKSPACE_DIR: set it to the full path of a directory of the worker"])
-    place = os.path.join(base, hashlib.sha256(name.encode()).hexdigest()[:16])
+    directory = os.path.join(base, hashlib.sha256(name.encode()).hexdigest()[:16])
     root, kind = str(stack.workspace.root), SnapshotWorkspaces
     if settings.workspaces == "git":
         from toolgate.process.git_clone import is_repository
@@ -337,11 +337,11 @@ def _workspaces(stack: Stack, name: str) -> WorkspaceProvider | None:
                 [f"TOOLGATE_DISTRIBUTED_WORKSPACES=git: {root} is not the top of a git repository. Clone one there"]
             )
         kind = GitWorkspaces
-    return kind(stack.database, root, place, settings.workspace_bytes)
+    return kind(stack.database, root, directory, settings.workspace_bytes)
 
 
 @contextlib.asynccontextmanager
-async def working(
+async def running_worker(
     settings: Settings,
     workspaces: Mapping[str, Path],
     *,
@@ -357,9 +357,9 @@ async def working(
     async with contextlib.AsyncExitStack() as closing:
         runtimes: dict[str, WorkspaceRuntime] = {}
         for name, root in workspaces.items():
-            there = settings.model_copy(update={"workspace": settings.workspace.model_copy(update={"root": root})})
+            own = settings.model_copy(update={"workspace": settings.workspace.model_copy(update={"root": root})})
             stack = await closing.enter_async_context(
-                assemble(there, model=model, registry=registry, tools=tools, project=name, live_output=True)
+                assemble(own, model=model, registry=registry, tools=tools, project=name, live_output=True)
             )
             runtimes[name] = workspace_runtime(stack, _workspaces(stack, name))
         worker = Worker(

@@ -53,8 +53,8 @@ def _located(file: ConfigFile, path: str, environ: Mapping[str, str]) -> str:
 
 def _by_table(file: ConfigFile, tables: Tables) -> Iterator[tuple[str, type[BaseModel], Any]]:
     for table, model in tables.items():
-        loose = {key: value for key, value in file.values.items() if key not in tables}
-        values = loose if table == "" else file.values.get(table, {})
+        top_level = {key: value for key, value in file.values.items() if key not in tables}
+        values = top_level if table == "" else file.values.get(table, {})
         if values:
             yield table, model, values
 

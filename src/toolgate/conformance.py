@@ -49,8 +49,8 @@ def violations(envelope: ToolResponse | ToolResult | dict[str, Any], *, root: st
     if isinstance(envelope, ToolResult):
         found += _result(envelope)
     if root is not None:
-        spoken = [envelope.output, envelope.message] if isinstance(envelope, ToolResult) else []
-        found += _host_path(document, spoken, root)
+        shown = [envelope.output, envelope.message] if isinstance(envelope, ToolResult) else []
+        found += _host_path(document, shown, root)
     return found
 
 
@@ -202,9 +202,9 @@ def _result(result: ToolResult) -> Iterator[str]:
         yield f"the result is not strict JSON in UTF-8: {failure}"
 
 
-def _host_path(document: dict[str, Any], spoken: list[str], root: str) -> Iterator[str]:
+def _host_path(document: dict[str, Any], shown: list[str], root: str) -> Iterator[str]:
     context = {key: value for key, value in document["context"].items() if key != "params_input"}
     given = json.dumps(document["context"].get("params_input"), default=str, ensure_ascii=False)
-    said = json.dumps([{**document, "context": context}, spoken], default=str, ensure_ascii=False)
-    if root not in given and root in said:
+    written = json.dumps([{**document, "context": context}, shown], default=str, ensure_ascii=False)
+    if root not in given and root in written:
         yield f"the host path {root!r} is named"

@@ -1,4 +1,4 @@
-"""`Declared`: models that programs write by hand, as rules and tasks are. What is wrong with one is one sentence."""
+"""`Declared`: base of models that programs write by hand, such as rules. An invalid one raises a readable error."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class Declared(BaseModel):
 
 
 def problems_of(error: ValidationError, known: Iterable[str]) -> list[str]:
-    """What pydantic has found, one sentence each; `known` are the names of the model's fields."""
+    """One sentence per error of pydantic; `known` are the names of the model's fields."""
     return [_problem(item, list(known)) for item in error.errors(include_url=False)]
 
 
 def _problem(item: Any, known: list[str]) -> str:
-    place, message = ".".join(map(str, item["loc"])), item["msg"].removeprefix("Value error, ")
+    key, message = ".".join(map(str, item["loc"])), item["msg"].removeprefix("Value error, ")
     if item["type"] == "extra_forbidden":
         import difflib
 
-        near = difflib.get_close_matches(place, known, n=1)
-        return f"{place} is unknown; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+        near = difflib.get_close_matches(key, known, n=1)
+        return f"{key} is unknown; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
     if item["type"] == "missing":
-        return f"{place} is missing"
+        return f"{key} is missing"
     if item["type"] == "literal_error":
-        return f"{place} is {item['input']!r:.80}: write {item['ctx']['expected']}"
+        return f"{key} is {item['input']!r:.80}: write {item['ctx']['expected']}"
     if item["type"] == "value_error":
-        return f"{place} {message}".strip()
-    return f"{place} is {item['input']!r:.80}: {message[:1].lower()}{message[1:]}"
+        return f"{key} {message}".strip()
+    return f"{key} is {item['input']!r:.80}: {message[:1].lower()}{message[1:]}"

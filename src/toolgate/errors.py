@@ -24,7 +24,7 @@ Denials, pauses and cancellations are values (see `protocol.envelope`), not exce
         ├── ChoiceNotOffered an answer names a choice that the approval request does not offer
         ├── MessageTooLarge  more than a message may hold
         ├── TooManyPictures  more than the pictures of a session may hold
-        └── NoSuchMessage    the session's conversation has no such message of its person
+        └── NoSuchMessage    the conversation has no such message of the person
 """
 
 from typing import Any
@@ -170,4 +170,4 @@ class TooManyPictures(SessionError):
 
 
 class NoSuchMessage(SessionError):
-    """The conversation of the session has no message of its person with that number."""
+    """The conversation has no message of the person with that number."""

@@ -18,7 +18,7 @@ _was_enabled = False
 
 @contextmanager
 def collection_postponed() -> Iterator[None]:
-    """Do not collect until this ends. Several threads may postpone it; a program that has disabled it keeps that."""
+    """Disable collection within the block; several threads may do so. It stays disabled if it was before."""
     global _postponing, _was_enabled
     with _lock:
         if _postponing == 0:

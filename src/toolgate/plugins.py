@@ -37,7 +37,7 @@ class ToolSource(NamedTuple):
 def load_tools(named: Sequence[str] = (), *, installed: bool = True) -> list[ToolSource]:
     """Import the tools of installed packages and those that are named. Raises `ConfigError` for what is not a tool.
 
-    The modes of a tool decide as ever: one that declares none is neither shown nor run.
+    The modes of a tool apply as usual: a tool without modes is neither shown nor run.
     """
     sources = [_from_entry_point(entry) for entry in entry_points()] if installed else []
     sources += [_named(text) for text in dict.fromkeys(named)]
@@ -102,7 +102,7 @@ def _imported(what: str, reference: str, advice: str) -> object:
         where = "install its package, or set PYTHONPATH to the directory that it is in"
         raise ConfigError([f"{what}: there is no module {missing!r}: {where}"]) from error
     except Exception as error:
-        raise ConfigError([f"{what}: importing {module} raised {_said(error)}: {advice}"]) from error
+        raise ConfigError([f"{what}: importing {module} raised {_summary(error)}: {advice}"]) from error
     for name in filter(None, attribute.split(".")):
         if not hasattr(found, name):
             import difflib
@@ -149,7 +149,7 @@ def _called(what: str, make: Callable[..., object], advice: str) -> object:
     try:
         return make()
     except Exception as error:
-        raise ConfigError([f"{what}: calling it raised {_said(error)}: {advice}"]) from error
+        raise ConfigError([f"{what}: calling it raised {_summary(error)}: {advice}"]) from error
 
 
 def _check_together(sources: Sequence[ToolSource]) -> None:
@@ -167,6 +167,6 @@ def _check_together(sources: Sequence[ToolSource]) -> None:
                 raise ConfigError([f"{source.origin}: {error}"]) from error
 
 
-def _said(error: Exception) -> str:
+def _summary(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}{f' ({text[:200]})' if text else ''}"

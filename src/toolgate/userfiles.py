@@ -87,8 +87,8 @@ class ConfigFile(NamedTuple):
     def where(self, table: str, key: str = "") -> str:
         """`FILE, line N, [table] key`, for messages."""
         line = self._line(table, key)
-        place = f"[{table}] {key}".strip() if table else key
-        return f"{self.path}{f', line {line}' if line else ''}, {place}"
+        name = f"[{table}] {key}".strip() if table else key
+        return f"{self.path}{f', line {line}' if line else ''}, {name}"
 
     def _line(self, table: str, key: str) -> int | None:
         """Find the line of a key, or of its table. The parser does not report lines."""
@@ -237,7 +237,7 @@ def _read_bytes(path: Path, limit: int) -> tuple[bytes, int]:
     descriptor = os.open(path, os.O_RDONLY | O_BINARY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     try:
         mode = os.fstat(descriptor).st_mode
-        if sys.platform == "win32":  # the bits say nothing there; the user's directory keeps others out
+        if sys.platform == "win32":  # the permission bits mean nothing there; the user's directory keeps others out
             mode &= ~0o077
         if not stat.S_ISREG(mode):
             raise ValueError("it is not a regular file")
@@ -257,8 +257,8 @@ def write_new_file(path: str, text: str) -> None:
         file.write(text)
 
 
-def kept_secret(path: Path, fresh: str) -> str:
-    """Return the secret in a file that only its owner can read; a file that does not exist is made with `fresh`."""
+def read_or_create_secret(path: Path, fresh: str) -> str:
+    """Return the secret in a file that only its owner can read. A missing file is created with `fresh`."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         write_new_file(str(path), f"{fresh}\n")

@@ -209,7 +209,7 @@ async def test_a_task_that_is_resumed_replaces_the_earlier_one() -> None:
     tasks.keep("a", tasks.start(answer("one")))
     await tasks.wait()
     assert tasks.ended() == ["a"]
-    tasks.tell("a")
+    tasks.mark_reported("a")
     assert tasks.ended() == []
     tasks.keep("a", tasks.start(answer("two")))
     assert tasks.running

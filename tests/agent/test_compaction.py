@@ -134,18 +134,18 @@ def test_one_request_has_a_limited_number_of_pictures() -> None:
 def test_stored_messages_are_converted_once() -> None:
     compactor = Compactor(1000)
     stored = tuple(StoredMessage(role="user", content=text) for text in ("a", "b"))
-    first = compactor.told(stored)
+    first = compactor.chat_messages(stored)
     more = (*stored, StoredMessage(role="tool", content="c", tool_call_id="1"))
-    second = compactor.told(more)
+    second = compactor.chat_messages(more)
     assert second == [user("a"), user("b"), {"role": "tool", "content": "c", "tool_call_id": "1"}]
     assert [one is other for one, other in zip(first, second, strict=False)] == [True, True]
 
 
 def test_other_messages_are_converted_anew() -> None:
     compactor = Compactor(1000)
-    compactor.told([StoredMessage(role="user", content=text) for text in ("a", "b")])
-    assert compactor.told([StoredMessage(role="user", content="c")]) == [user("c")]
-    assert compactor.told([StoredMessage(role="user", content=text) for text in ("d", "e", "f")]) == [
+    compactor.chat_messages([StoredMessage(role="user", content=text) for text in ("a", "b")])
+    assert compactor.chat_messages([StoredMessage(role="user", content="c")]) == [user("c")]
+    assert compactor.chat_messages([StoredMessage(role="user", content=text) for text in ("d", "e", "f")]) == [
         user("d"),
         user("e"),
         user("f"),

@@ -124,9 +124,9 @@ async def test_a_state_that_cannot_be_read_keeps_nobody_from_going_on(root: Path
 async def test_a_state_without_the_newer_keys_is_read(root: Path) -> None:
     first, second = process(root), process(root)
     await run(first, "Bash", command="cd sub")
-    carried = first.shell.export_state()
-    assert carried is not None
-    await unpack(second, carried)
+    handoff_state = first.shell.export_state()
+    assert handoff_state is not None
+    await unpack(second, handoff_state)
     assert second.shell.cwd == "sub"
     for context in (first, second):
         await context.aclose()

@@ -27,14 +27,14 @@ async def test_after_a_rewind_the_model_and_the_gates_know_nothing_of_what_was_r
     session = await sessions.create("coding")
     for text in ("hi", "read my notes"):
         _ = [event async for event in loop.handle_message(session.id, text)]
-    seq, _ = await sessions.last_said(session.id)
+    seq, _ = await sessions.last_user_message(session.id)
 
     _ = [event async for event in loop.handle_message(session.id, "write", rewind_to=seq)]
 
     said = [message["content"] for message in model.requests[-2].messages if message["role"] != "system"]
     assert said == ["hi", "Hello.", "write"]
     assert [request.reason for request in approver.requests] == ["overwrites a file that this session has not read"]
-    files = await rewind_with_files(sessions, workspace, session.id, (await sessions.last_said(session.id))[0])
+    files = await rewind_with_files(sessions, workspace, session.id, (await sessions.last_user_message(session.id))[0])
     assert files.restored == ["notes.txt"]
     assert (tmp_path / "notes.txt").read_text() == "first\n"
     await loop.aclose()

@@ -8,7 +8,7 @@ from tests.agent.kit import Stage, call
 from tests.kit import ProbeTool, returning
 from toolgate import ToolRegistry
 from toolgate.agent import Activity, Compacted, TurnDone, TurnFailed
-from toolgate.agent.summaries import opening, shortened
+from toolgate.agent.summaries import shortened, summary_messages
 from toolgate.errors import MessageTooLarge, ModelError
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.testing import FaultyModel, ScriptedModel
@@ -147,7 +147,7 @@ async def test_a_message_that_cannot_fit_is_refused_before_it_is_stored() -> Non
 
 def test_long_words_of_the_person_lose_their_middle_and_all_are_there() -> None:
     said = ["short", "b" * 50_000, "c" * 900]
-    [words, summary] = opening("S", said, 4_000)
+    [words, summary] = summary_messages("S", said, 4_000)
     assert len(words["content"]) < 5_000
     assert ("short" in words["content"], "c" * 900 in words["content"]) == (True, True)
     assert "characters left out here" in words["content"]

@@ -150,7 +150,7 @@ async def test_who_has_lost_the_session_is_not_heard(machines: Cluster) -> None:
     sessions, db = machines.sessions, machines.db
 
     async def seen(after: int | None = 0) -> list[OutputChunk]:
-        return (await db.read(lambda tx: read_live(tx, session, after))).printed
+        return (await db.read(lambda tx: read_live(tx, session, after))).output
 
     first = await sessions.try_claim(session, 60)
     assert first is not None

@@ -81,7 +81,7 @@ async def test_a_session_has_one_turn_at_a_time_and_a_request_starts_one(running
 
 async def test_a_turn_and_its_place_in_the_queue_are_written_together_or_not_at_all(running: Cluster) -> None:
     session = await running.session()
-    said = transcript.message("user", '["Not sent."]', None, None)
+    said = transcript.new_message("user", '["Not sent."]', None, None)
     begun: list[str] = []
 
     def half(transaction: Transaction) -> None:

@@ -36,7 +36,7 @@ def test_what_the_tool_says_about_its_directory_stays() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, object(), {1, 2}, b"bytes"])
 def test_what_json_cannot_say_is_unusable(value: object) -> None:
-    with pytest.raises(UnusableResponseError, match="what JSON cannot say"):
+    with pytest.raises(UnusableResponseError, match="what JSON cannot express"):
         completed(ToolResponse.success({"a": value}, "done"))
 
 

@@ -1,6 +1,6 @@
 """The circuit breaker by itself."""
 
-from toolgate.runtime.breaker import REST, THRESHOLD, Breaker
+from toolgate.runtime.breaker import PAUSE_SECONDS, THRESHOLD, Breaker
 from toolgate.testing import FakeClock
 
 
@@ -13,7 +13,7 @@ def opened(clock: FakeClock) -> Breaker:
 
 
 def test_it_is_three_in_a_row_and_a_minute() -> None:
-    assert (THRESHOLD, REST) == (3, 60.0)
+    assert (THRESHOLD, PAUSE_SECONDS) == (3, 60.0)
 
 
 def test_two_failures_do_not_open_it() -> None:
@@ -50,14 +50,14 @@ def test_it_opens_at_the_end_of_the_rest_and_not_before() -> None:
 def test_while_one_tries_all_others_wait() -> None:
     clock = FakeClock()
     breaker = opened(clock)
-    clock.advance(REST)
+    clock.advance(PAUSE_SECONDS)
     assert (breaker.begin("t"), breaker.begin("t"), breaker.is_open("t")) == (True, False, True)
 
 
 def test_a_try_that_works_closes_it() -> None:
     clock = FakeClock()
     breaker = opened(clock)
-    clock.advance(REST)
+    clock.advance(PAUSE_SECONDS)
     breaker.begin("t")
     breaker.end("t", broken=False)
     assert not breaker.is_open("t")
@@ -69,16 +69,16 @@ def test_a_try_that_works_closes_it() -> None:
 def test_a_try_that_breaks_opens_it_again() -> None:
     clock = FakeClock()
     breaker = opened(clock)
-    clock.advance(REST)
+    clock.advance(PAUSE_SECONDS)
     breaker.begin("t")
     breaker.end("t", broken=True)
-    assert (breaker.is_open("t"), breaker.remaining("t")) == (True, REST)
+    assert (breaker.is_open("t"), breaker.remaining("t")) == (True, PAUSE_SECONDS)
 
 
 def test_a_try_that_shows_nothing_leaves_it_to_the_next() -> None:
     clock = FakeClock()
     breaker = opened(clock)
-    clock.advance(REST)
+    clock.advance(PAUSE_SECONDS)
     breaker.begin("t")
     breaker.end("t", broken=None)
     assert breaker.begin("t")

@@ -1,4 +1,4 @@
-"""`toolset.call`: id and JSON are made, and values that JSON cannot say are refused."""
+"""`toolset.call`: id and JSON are made, and values that JSON cannot express are refused."""
 
 import datetime
 import json

@@ -40,7 +40,7 @@ def test_other_addresses_are_refused_with_an_example(url: str) -> None:
 
 async def test_closing_waits_for_whoever_looks_at_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looking, go_on, seen = threading.Event(), threading.Event(), []
-    look = FileWatch._new
+    look = FileWatch._read_new
 
     def slow(self: FileWatch) -> list[str]:
         look(self)
@@ -53,7 +53,7 @@ async def test_closing_waits_for_whoever_looks_at_the_file(tmp_path: Path, monke
     await db.migrate()
     with db.feed.follow("anything"):
         await db.driver.listen()
-        monkeypatch.setattr(FileWatch, "_new", slow)
+        monkeypatch.setattr(FileWatch, "_read_new", slow)
         await asyncio.to_thread(looking.wait, 10)
         closing = asyncio.create_task(db.close())
         await asyncio.sleep(0.2)

@@ -9,7 +9,7 @@ from toolgate.sessions import (
     SessionFenced,
     SessionManager,
 )
-from toolgate.sessions.transcript import message
+from toolgate.sessions.transcript import new_message
 
 CALL = ToolCall(id="c1", name="grep", arguments='{"pattern": "x"}')
 
@@ -43,7 +43,7 @@ async def test_messages_are_a_projection_of_the_log(store: SessionManager) -> No
     await store.append_message(session.id, "tool", "found", tool_call_id="c1")
     events = await store.events(session.id)
     replayed = [
-        message(
+        new_message(
             event.payload["role"],
             event.payload["content"],
             event.payload.get("tool_calls"),

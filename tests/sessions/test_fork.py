@@ -46,7 +46,7 @@ async def test_a_fork_of_a_fork_of_a_session_that_was_gone_back_in(store: Sessio
     twice = await store.fork((await store.fork(session.id)).id)
     assert await contents(store, twice.id) == ["one", "re: one", "right", "re: right"]
     assert await store.stored_handoff(twice.id) == await store.stored_handoff(session.id)
-    last, _ = await store.last_said(twice.id)
+    last, _ = await store.last_user_message(twice.id)
     await store.rewind(twice.id, last)
     assert await contents(store, twice.id) == ["one", "re: one"]
 
@@ -97,7 +97,10 @@ async def test_a_fork_asks_and_has_no_remembered_rules(store: SessionManager, mo
         await store.decide(request_id, Approval(allowed=True, remember=True, choice=choice.id))
     await store.finish_turn(lease, turn.id, "done", release=True)
     assert len((await store.permissions(session.id)).permissions) == 2
-    for made in (await store.fork(session.id), await store.fork(session.id, (await store.last_said(session.id))[0])):
+    for made in (
+        await store.fork(session.id),
+        await store.fork(session.id, (await store.last_user_message(session.id))[0]),
+    ):
         assert (made.approval_mode, (await store.get(made.id)).approval_mode) == (ApprovalMode.ask, ApprovalMode.ask)
         assert await store.permissions(made.id) == SessionPermissions(approval_mode=ApprovalMode.ask)
     kept = await store.permissions(session.id)

@@ -9,7 +9,7 @@ from toolgate.errors import SessionNotFound, TooManyPictures
 from toolgate.protocol.content import ImageContent
 from toolgate.sessions import Database, Message, SessionManager, Usage, pictures
 from toolgate.sessions.pictures import MAX_UNNAMED
-from toolgate.sessions.transcript import message
+from toolgate.sessions.transcript import new_message
 
 PICTURE = ImageContent(media_type="image/png", width=3, height=2, data=png(), name="a.png")
 
@@ -19,7 +19,7 @@ async def seen(store: SessionManager) -> str:
     session = await store.create()
     lease = await store.try_claim(session.id)
     assert lease is not None
-    asked = message("assistant", "", [{"id": "c1", "name": "read_file", "arguments": "{}"}], None)
+    asked = new_message("assistant", "", [{"id": "c1", "name": "read_file", "arguments": "{}"}], None)
     answer = Message(role="tool", content="a picture", tool_call_id="c1", images=(PICTURE.stored,))
     turn = await store.start_turn(lease, "look")
     await store.append(lease, [asked], turn_id=turn.id)
@@ -60,7 +60,7 @@ async def test_a_message_of_the_person_keeps_its_pictures(store: SessionManager)
     assert (await store.get(session.id)).title == "a.png"
     (event,) = [event for event in await store.events(session.id) if event.kind == "message"]
     assert event.payload["images"] == [PICTURE.stored.model_dump()]
-    assert await store.images_said(session.id, event.seq) == (PICTURE.stored,)
+    assert await store.user_message_images(session.id, event.seq) == (PICTURE.stored,)
     await store.finish_turn(started.lease, started.turn.id, "done", release=True)
     assert (await store.messages((await store.fork(session.id)).id))[0].images == (PICTURE.stored,)
 
@@ -78,7 +78,7 @@ async def test_a_picture_may_be_stored_before_its_message(store: SessionManager)
 async def test_a_summary_names_the_pictures_that_it_stands_for(store: SessionManager) -> None:
     session = await store.create()
     started = await store.claim_and_start(session.id, "Look", ttl=60, images=[PICTURE])
-    await store.append(started.lease, [message("assistant", "Red.", None, None)], turn_id=started.turn.id)
+    await store.append(started.lease, [new_message("assistant", "Red.", None, None)], turn_id=started.turn.id)
     await store.summarise(started.lease, started.turn.id, "A red box.", 2, tokens=(9, 1), usage=Usage())
     assert (await store.context(session.id)).quoted == ("Look\n[Shown here: a.png (3 × 2)]",)
 

@@ -63,7 +63,7 @@ async def test_the_list_of_work_becomes_what_it_was(store: SessionManager) -> No
     second = await said(store, session.id, "two", call=True)
     await store.rewind(session.id, second)
     assert await store.todo_items(session.id) == [{"content": "one", "status": "pending"}]
-    first = (await store.last_said(session.id))[0]
+    first = (await store.last_user_message(session.id))[0]
     await store.rewind(session.id, first)
     assert await store.todo_items(session.id) == []
     assert await contents(store, session.id) == []
@@ -82,7 +82,7 @@ async def test_only_a_message_of_the_person_that_is_in_the_transcript_can_be_gon
     with pytest.raises(NoSuchMessage):
         await store.rewind(session.id, second)
     with pytest.raises(NoSuchMessage):
-        await store.last_said(session.id)
+        await store.last_user_message(session.id)
 
 
 async def test_while_a_turn_runs_nothing_is_gone_back_to(store: SessionManager) -> None:

@@ -31,7 +31,7 @@ async def test_a_disk_that_cannot_be_read_is_not_damage(
         raise error
 
     monkeypatch.setattr(files, "CHECKED_AT_ONCE", 0)
-    monkeypatch.setattr(files, "check_whole", failing)
+    monkeypatch.setattr(files, "check_integrity", failing)
     await db.migrate()
     assert await asyncio.to_thread(checked.wait, 5)
     assert (await store.create()).id  # a large file is checked while it is used; it is used on

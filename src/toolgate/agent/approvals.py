@@ -1,4 +1,4 @@
-"""Approval requests of a turn: each one is stored before it is shown, and so is its answer before it counts."""
+"""Approval requests of a turn. A request is stored before it is shown, and an answer before it takes effect."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class DurableApprover:
         self._park_after = park_after
         self._park = park
         self.parked = False
-        """Whether the turn was put aside: being cancelled is then not an answer."""
+        """Whether the turn was parked. Cancelling it then does not answer the request."""
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Store the request, show it, and wait for the first answer."""
@@ -95,7 +95,7 @@ class DurableApprover:
     async def _ask(self, request: ApprovalRequest) -> AskedApproval:
         """Store the request. If the call is cancelled meanwhile, withdraw it, because clients may see it already.
 
-        The request of a turn that was put aside stays open: the turn asks it again.
+        The request of a parked turn stays open: the resumed turn asks it again.
         """
         asking = asyncio.ensure_future(
             self._sessions.ask(
@@ -110,7 +110,7 @@ class DurableApprover:
         try:
             return await asyncio.shield(asking)
         except asyncio.CancelledError:
-            with contextlib.suppress(ToolgateError):  # then it was not stored, or the end of the turn withdraws it
+            with contextlib.suppress(ToolgateError):  # it was not stored, or it is withdrawn when the turn ends
                 stored = await asking
                 if not self.parked:
                     await self._store(stored.request.id, Approval(allowed=False, message=_WITHDRAWN))
@@ -134,7 +134,7 @@ class DurableApprover:
         return answer
 
     async def _stored_answer(self, row: ApprovalRow, waited: float, after_seq: int) -> Approval:
-        """Wait until the request is answered in the store, is overdue, or the turn is put aside."""
+        """Wait until the request is answered in the store, is overdue, or the turn is parked."""
         if row.state == "pending":
             left = None if self._timeout is None else self._timeout - waited
             try:
@@ -166,7 +166,7 @@ class DurableApprover:
         await self._available(follow)
 
     async def _parked(self) -> Approval:
-        """Put the turn aside, and wait to be cancelled."""
+        """Park the turn, and wait to be cancelled."""
         self.parked = True
         if self._park is not None:
             self._park()
@@ -189,7 +189,7 @@ class DurableApprover:
         return Approval(allowed=False, message="the question was withdrawn") if row is None else _answer(row)
 
     async def _available(self, operation: Callable[[], Awaitable[T]]) -> T:
-        """The result of an operation that may be repeated; of a resumable turn, once the database is available."""
+        """Run an operation that may be repeated. In a resumable turn, repeat it until the database is available."""
         while True:
             try:
                 return await operation()

@@ -25,7 +25,7 @@ _POLL_SECONDS = 1.0
 """Seconds between two checks whether another process wants the turn to end."""
 
 
-def assemble(
+def assemble_turn(
     dependencies: TurnDependencies,
     context: ToolContext,
     lease: Lease,
@@ -56,7 +56,7 @@ def assemble(
     turn = kind(dependencies, lease, turn_id, mode, toolset, recorder, emit, compactor)
     turn.handoff = handoff
     turn.live = live_output
-    turn.is_fresh = handoff is not None  # the permissions were read together with what the session hands on
+    turn.is_fresh = handoff is not None  # the permissions were read together with the handoff
     if live_output:
         toolset.context.on_output = turn.show_output
     return turn

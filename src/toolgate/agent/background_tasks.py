@@ -12,7 +12,7 @@ class BackgroundTasks:
 
     def __init__(self) -> None:
         self._tasks: dict[str, asyncio.Task[dict[str, Any]]] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def start(self, run: Coroutine[Any, Any, dict[str, Any]]) -> asyncio.Task[dict[str, Any]]:
         """Start one. `keep` it as soon as its id is known."""
@@ -21,19 +21,19 @@ class BackgroundTasks:
     def keep(self, task_id: str, task: asyncio.Task[dict[str, Any]]) -> None:
         """Keep a task under its id. One that is resumed replaces the earlier one."""
         self._tasks[task_id] = task
-        self._told.discard(task_id)
+        self._reported.discard(task_id)
 
     def get(self, task_id: str) -> asyncio.Task[dict[str, Any]] | None:
         """The task with this id; None if this turn has not started it in the background."""
         return self._tasks.get(task_id)
 
-    def tell(self, task_id: str) -> None:
-        """The model knows the end of a task."""
-        self._told.add(task_id)
+    def mark_reported(self, task_id: str) -> None:
+        """Note that the model has been told that a task has ended."""
+        self._reported.add(task_id)
 
     def ended(self) -> list[str]:
-        """Tasks that have ended without the model being told so far."""
-        return [name for name, task in self._tasks.items() if task.done() and name not in self._told]
+        """The tasks that have ended and were not reported to the model yet."""
+        return [name for name, task in self._tasks.items() if task.done() and name not in self._reported]
 
     @property
     def running(self) -> bool:

@@ -1,4 +1,4 @@
-"""The calls of one answer: which of them run at the same time, and the events that announce them."""
+"""The calls of one answer of the model: grouping them for execution, and their events."""
 
 from __future__ import annotations
 

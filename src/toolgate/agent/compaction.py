@@ -1,4 +1,4 @@
-"""Fitting a conversation into the model's context without losing what the person said.
+"""Fits a conversation into the model's context, and keeps the person's messages.
 
 The conversation is divided into steps. A message of the person is a step, and so is an assistant message with all
 results of its calls. A step is kept or removed as a whole, so a call is never separated from its result. Old pictures
@@ -22,8 +22,8 @@ from toolgate.sessions.types import Message as StoredMessage
 
 Message = dict[str, Any]
 
-_SPARED = 400
-"""Characters of an output that are too few to be worth removing."""
+_MIN_BLANKED = 400
+"""Outputs up to this many characters are kept: removing them gains too little."""
 _AIM = 0.6
 """The part of the budget that is used after compaction; the rest is for the next rounds."""
 _RECENT = 0.25
@@ -91,27 +91,27 @@ class Compactor:
         """What is left of the first messages, as many as have a size; None if it has to be chosen again."""
         self._kept_tokens = 0
         self._stored: Sequence[StoredMessage] = ()
-        self._told: list[Message] = []
+        self._chat_messages: list[Message] = []
         """The stored messages of the last turn in the form of OpenAI's chat API."""
 
-    def told(self, stored: Sequence[StoredMessage]) -> list[Message]:
-        """Stored messages in the form of OpenAI's chat API. Only those that came since the last turn are converted."""
+    def chat_messages(self, stored: Sequence[StoredMessage]) -> list[Message]:
+        """Return stored messages in the form of OpenAI's chat API. Those of the last turn are cached."""
         known = len(self._stored)
         if known > len(stored) or not all(map(operator.is_, self._stored, stored)):
             known = 0
-        self._told = self._told[:known] + [message.to_dict() for message in stored[known:]]
+        self._chat_messages = self._chat_messages[:known] + [message.to_dict() for message in stored[known:]]
         self._stored = stored
-        return list(self._told)
+        return list(self._chat_messages)
 
     def begin(self, messages: Sequence[Message]) -> None:
-        """Start a turn with these messages. If they are not those of before, nothing is left out of them yet."""
+        """Start a turn with these messages. If they do not continue the last turn's, nothing is left out yet."""
         known = len(self._sizes)
         if known and (known > len(messages) or self._sizes[-1] != tokens_of(messages[known - 1])):
             self.clear()
         self._kept = None
 
     def clear(self) -> None:
-        """Leave nothing out: the conversation is another one. Its person went back in it, or it has a summary now."""
+        """Start again with nothing left out, because the conversation was rewound or has a new summary."""
         self._limit(0, 0, 0)
         self._sizes = []
         self._unpictured = self._pictures = 0
@@ -119,7 +119,7 @@ class Compactor:
     def summary_end(self, messages: Sequence[Message], spent: int, first: int) -> int:
         """The number of messages that should be summarised; 0 if leaving out old outputs is enough, or all are needed.
 
-        `first` is the number of messages that a summary stands for already.
+        `first` is the number of messages at the beginning that hold the previous summary.
         """
         self._keep(messages)
         if self.budget < _MIN_SUMMARISED or spent + self._kept_tokens <= self.budget:
@@ -152,11 +152,11 @@ class Compactor:
         self._limit(*self._chosen(messages, aim), self._shortened)
         kept = self._keep(messages)
         if spent + self._kept_tokens > self.budget:
-            # even the latest outputs are too much: the model can ask for less
+            # even the latest outputs are too long; the model can make the calls again
             self._limit(len(messages), self._dropped, self._shortened)
             kept = self._keep(messages)
         if spent + self._kept_tokens > self.budget:
-            last = max((place for place, m in enumerate(messages) if m["role"] == "user"), default=0)
+            last = max((index for index, m in enumerate(messages) if m["role"] == "user"), default=0)
             self._limit(self._blanked, self._dropped, last)
             kept = self._keep(messages)
         size = spent + self._kept_tokens
@@ -168,61 +168,61 @@ class Compactor:
     def _chosen(self, messages: Sequence[Message], aim: int) -> tuple[int, int]:
         """The two limits, for outputs and for steps, that leave about `aim` tokens."""
         sizes = [
-            tokens_of(_blank(m)) if place < self._blanked else self._size(m, place) for place, m in enumerate(messages)
+            tokens_of(_blank(m)) if index < self._blanked else self._size(m, index) for index, m in enumerate(messages)
         ]
         sizes = [
-            0 if place < self._dropped and m["role"] != "user" else sizes[place] for place, m in enumerate(messages)
+            0 if index < self._dropped and m["role"] != "user" else sizes[index] for index, m in enumerate(messages)
         ]
         blanked, dropped, total = self._blanked, self._dropped, sum(sizes)
         ends = _step_ends(messages)[:-1]
         for end in ends:
             if total <= aim:
                 return blanked, dropped
-            for place in range(blanked, end):
-                if sizes[place]:
-                    total -= sizes[place] - (smaller := tokens_of(_blank(messages[place])))
-                    sizes[place] = smaller
+            for index in range(blanked, end):
+                if sizes[index]:
+                    total -= sizes[index] - (smaller := tokens_of(_blank(messages[index])))
+                    sizes[index] = smaller
             blanked = max(blanked, end)
         for end in ends:
             if total <= aim:
                 return blanked, dropped
-            total -= sum(sizes[place] for place in range(dropped, end) if messages[place]["role"] != "user")
+            total -= sum(sizes[index] for index in range(dropped, end) if messages[index]["role"] != "user")
             dropped = max(dropped, end)
         return blanked, dropped
 
     def _limit_pictures(self, messages: Sequence[Message]) -> None:
         """Leave out the older half of the pictures if there are more than one request takes."""
         if self._pictures > MAX_PICTURES:
-            for place in range(self._unpictured, len(messages)):
+            for index in range(self._unpictured, len(messages)):
                 if self._pictures <= MAX_PICTURES // 2:
                     return
-                self._leave_out(messages, place)
+                self._leave_out(messages, index)
 
     def _drop_pictures(self, messages: Sequence[Message], aim: int) -> None:
         """Leave out pictures of old steps, the oldest first, until about `aim` tokens are left."""
         total = self._kept_tokens
-        for place in range(self._unpictured, (_step_ends(messages)[:-1] or [0])[-1]):
+        for index in range(self._unpictured, (_step_ends(messages)[:-1] or [0])[-1]):
             if total <= aim:
                 return
-            if messages[place].get("images"):
-                if place >= self._blanked:
-                    total -= self._sizes[place] - tokens_of(left_out(messages[place]))
-                self._leave_out(messages, place)
+            if messages[index].get("images"):
+                if index >= self._blanked:
+                    total -= self._sizes[index] - tokens_of(left_out(messages[index]))
+                self._leave_out(messages, index)
 
-    def _leave_out(self, messages: Sequence[Message], place: int) -> None:
-        self._pictures -= len(messages[place].get("images") or ())
-        self._unpictured = place + 1
+    def _leave_out(self, messages: Sequence[Message], index: int) -> None:
+        self._pictures -= len(messages[index].get("images") or ())
+        self._unpictured = index + 1
         self._kept = None
 
-    def _size(self, message: Message, place: int) -> int:
-        return tokens_of(left_out(message)) if place < self._unpictured else self._sizes[place]
+    def _size(self, message: Message, index: int) -> int:
+        return tokens_of(left_out(message)) if index < self._unpictured else self._sizes[index]
 
     def _limit(self, blanked: int, dropped: int, shortened: int) -> None:
         self._blanked, self._dropped, self._shortened = blanked, dropped, shortened
         self._kept = None
 
     def _keep(self, messages: Sequence[Message]) -> list[Message]:
-        """What is left of the messages. Only those that came since the last request are looked at."""
+        """What is left of the messages. Only those added since the last request are processed."""
         added = messages[len(self._sizes) :]
         sizes = [tokens_of(message) for message in added]
         self._sizes += sizes
@@ -238,17 +238,17 @@ class Compactor:
         if not (self._unpictured or self._blanked or self._dropped or self._shortened):
             return list(messages), sum(self._sizes)
         kept: list[Message] = []
-        tokens, said = 0, False
-        for place, (message, size) in enumerate(zip(messages, self._sizes, strict=True)):
-            if place < self._dropped and message["role"] != "user":
-                if not said:
+        tokens, has_note = 0, False
+        for index, (message, size) in enumerate(zip(messages, self._sizes, strict=True)):
+            if index < self._dropped and message["role"] != "user":
+                if not has_note:
                     kept.append({"role": "assistant", "content": _LEFT_OUT})
                     tokens += tokens_of(kept[-1])
-                    said = True
+                    has_note = True
                 continue
-            shorter = left_out(message) if place < self._unpictured else message
-            shorter = _blank(shorter) if place < self._blanked else shorter
-            shorter = _quoted(shorter) if place < self._shortened else shorter
+            shorter = left_out(message) if index < self._unpictured else message
+            shorter = _blank(shorter) if index < self._blanked else shorter
+            shorter = _quoted(shorter) if index < self._shortened else shorter
             kept.append(shorter)
             tokens += size if shorter is message else tokens_of(shorter)
         return kept, tokens
@@ -257,9 +257,9 @@ class Compactor:
 def _step_ends(messages: Sequence[Message]) -> list[int]:
     """The end of each step: a step ends before every message that is not a result of its calls."""
     return [
-        place + 1
-        for place in range(len(messages))
-        if place + 1 == len(messages) or messages[place + 1]["role"] != "tool"
+        index + 1
+        for index in range(len(messages))
+        if index + 1 == len(messages) or messages[index + 1]["role"] != "tool"
     ]
 
 
@@ -276,7 +276,7 @@ def _quoted(message: Message) -> Message:
 def _blank(message: Message) -> Message:
     message = left_out(message)
     content = message.get("content") or ""
-    if message["role"] != "tool" or len(content) <= _SPARED:
+    if message["role"] != "tool" or len(content) <= _MIN_BLANKED:
         return message
     note = f"[{len(content)} characters of output left out to save space; make the call again if you need them]"
     return {**message, "content": note}

@@ -1,4 +1,4 @@
-"""How many tokens a model takes: what is configured, what its server says, and what was learnt from its refusals."""
+"""How many tokens a request to a model may have: by the settings, by its server, and by its refusals."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _GUESS: Final = 0.7
 """The part of a refused request that is tried next if the provider states no limit."""
 _GROWTH: Final = 1.15
 _REMEMBERED: Final = 3600.0
-"""Seconds for which a refusal counts: after that the server may take more than before."""
+"""Seconds after which a learnt limit expires, because the server may accept more by then."""
 
 
 class _Learnt(NamedTuple):
     tokens: int
     stated: bool
-    """Whether the provider has said it, and it is not a guess."""
+    """Whether the provider stated the limit; otherwise it is a guess."""
     until: float
 
 
@@ -56,7 +56,7 @@ class ContextLimits:
         return True
 
     def accepted(self, model: Any, size: int) -> None:
-        """Note that a request was answered: a guess that was too low grows again."""
+        """Note that a request was answered, and raise a guess that was too low."""
         learnt = self._known(model)
         if learnt is not None and not learnt.stated and size > 0.8 * learnt.tokens:
             more = min(self._ceiling, int(learnt.tokens * _GROWTH))

@@ -17,7 +17,7 @@ _MAX_LINE = 100
 
 
 def deferred_tools(declarations: Iterable[Declaration]) -> list[Declaration]:
-    """Those of the visible tools that are only named; none if nothing could load them."""
+    """The visible tools that a request only names; none if `load_tools` is missing, which could load them."""
     declarations = list(declarations)
     if not any(tool.name == LOAD_TOOL for tool in declarations):
         return []

@@ -1,4 +1,4 @@
-"""What a turn works with, and what it has used."""
+"""`TurnDependencies`: the objects that a turn works with. `TurnCounters`: what it has used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks of sub-agents that were started before: whose they are, and what they answered."""
+"""Looks up tasks of sub-agents that were started earlier: their session, their agent and their answer."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ async def agent_of(sessions: SessionStore, session: Session) -> str:
 
 
 async def stored_state(sessions: SessionStore, session: Session, *, running: bool) -> dict[str, Any]:
-    """What the store knows of a task: the calls so far while it runs, else its answer."""
+    """The stored state of a task: its calls so far while it runs, else its answer."""
     calls = Counter(call.tool_name for call in await sessions.calls(session.id))
     summary = [{"tool": tool, "calls": count, "errors": 0} for tool, count in calls.items()]
     turns = await sessions.turns(session.id)
     status = turns[-1].status if turns else "running"
     if running or status == "running":
         return {"task_id": session.id, "running": True, "tool_summary": summary}
-    said = [message.content for message in await sessions.messages(session.id) if message.role == "assistant"]
-    answer = said[-1] if said and status == "done" else ""
+    answers = [message.content for message in await sessions.messages(session.id) if message.role == "assistant"]
+    answer = answers[-1] if answers and status == "done" else ""
     if not answer.strip():
         raise ToolError(
             ErrorCode.EXECUTION_ERROR,

@@ -45,7 +45,7 @@ class SessionHandoff:
             self._seen = self._changes()
 
     def _changes(self) -> tuple[object, int, int]:
-        """A value that changes whenever there is new state. Its first part is about state stored after every call."""
+        """A value that changes whenever there is new state. Its first part covers state to store after each call."""
         shell = self._context.state.shell
         states, jobs = ((), 0) if shell is None else (shell.states, shell.jobs.number)
         return (states, len(self._context.loaded_tools or ())), jobs, self._context.state.seen_files.changes

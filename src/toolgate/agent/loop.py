@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.agent.assembly import watched
 from toolgate.agent.calls import as_dict
 from toolgate.agent.compaction import check_message, tokens_of
+from toolgate.agent.compaction_turn import CompactionTurn
 from toolgate.agent.context_factory import ContextFactory
 from toolgate.agent.context_limits import ContextLimits
 from toolgate.agent.deferred import OfferedTools
@@ -18,12 +19,11 @@ from toolgate.agent.dependencies import TurnDependencies
 from toolgate.agent.pictures import sees_pictures
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.reply import FIRST_WAIT
-from toolgate.agent.resume import CompactionTurn
 from toolgate.agent.session_models import SessionModels
 from toolgate.agent.stream import TurnStream
 from toolgate.agent.turn import RunningTurn
 from toolgate.agent.turn_factory import TurnFactory
-from toolgate.agent.turn_result import STORE_ERROR, close, last_event, run_turn
+from toolgate.agent.turn_result import STORE_ERROR, finish_turn, last_event, run_turn
 from toolgate.agent.typed_turn import TypedTurn, typed_command
 from toolgate.agent.unstored import UnstoredResult, UnstoredResults
 from toolgate.models.base import ModelClient
@@ -80,7 +80,7 @@ class AgentLoop(AsyncClosing):
         its default can be replaced while the loop runs. `live_output` adds `ToolOutput`, `ModelRetry` and `Activity`
         events. `project` is the project that the sessions belong to: what a person has allowed in another project is
         ignored here. `remembers_for_project` lets a person have rules written to the user's own policy file. With
-        `nested_output`, what a sub-agent does is live output of the call that it works for.
+        `nested_output`, the activity of a sub-agent is shown as live output of the call that started it.
         """
         _check_parts(model, registry, sessions)
         if settings is None:
@@ -104,7 +104,7 @@ class AgentLoop(AsyncClosing):
         )
         self._models = SessionModels(model, models, self._secrets)
         self.commands = OwnCommands(workspace, settings.user_directory)
-        """The slash commands of the user and the project; a message that is one stands for its text."""
+        """The slash commands of the user and the project. A message that is such a command is replaced by its text."""
         prompt = prompt or PromptBuilder(
             registry, settings, workspace=workspace, memory=memory, agents=definitions, skills=skills
         )
@@ -188,7 +188,7 @@ class AgentLoop(AsyncClosing):
 
     @property
     def unstored_sessions(self) -> Sequence[str]:
-        """The sessions whose last turn has ended here, but whose end is not stored yet."""
+        """The sessions whose last turn has ended in this process, but whose end is not stored yet."""
         return self._unstored.session_ids
 
     async def aclose(self) -> None:
@@ -218,22 +218,28 @@ class AgentLoop(AsyncClosing):
         await self._unstored.store(session_id)
         if content is not None and typed is None and content.lstrip().startswith("/"):
             content = await asyncio.to_thread(self.commands.expand, content)
-        seconds = self._settings.agent.lease_seconds
+        lease_seconds = self._settings.agent.lease_seconds
         self.turns.slots.check_policy(session_id)
-        said = None if content is None else mask(content, self._secrets)
-        message = {"content": said, "images": images}
-        if said is not None and 4 * tokens_of(message) > self._settings.agent.context_tokens // 4:
-            await self._check_size(session_id, said, images)
+        text = None if content is None else mask(content, self._secrets)
+        message = {"content": text, "images": images}
+        if text is not None and 4 * tokens_of(message) > self._settings.agent.context_tokens // 4:
+            await self._check_size(session_id, text, images)
         options: dict[str, Any] = {"images": images} if images else {}  # third-party stores may not accept it
         started = await sessions.claim_and_start(
-            session_id, said, ttl=seconds, request_id=request_id, project=self._project, rewind_to=rewind_to, **options
+            session_id,
+            text,
+            ttl=lease_seconds,
+            request_id=request_id,
+            project=self._project,
+            rewind_to=rewind_to,
+            **options,
         )
         lease, turn_id = started.lease, started.turn.id
         try:
             mode = await sessions.get_mode(session_id)
             slot = await self.turns.slots.take(session_id)
             await slot.recall(started.stored_handoff)
-            kind: Callable[..., RunningTurn] = CompactionTurn if said is None else RunningTurn
+            kind: Callable[..., RunningTurn] = CompactionTurn if text is None else RunningTurn
             if typed is not None:
                 kind = functools.partial(TypedTurn, typed)
             turn = self.turns.new(slot, lease, turn_id, mode, stream, started.model, kind)
@@ -243,9 +249,9 @@ class AgentLoop(AsyncClosing):
         self._running[session_id] = stream
         stream.run(turn.stop)
         try:
-            async with watched(sessions, lease, turn, turn_id, seconds):
+            async with watched(sessions, lease, turn, turn_id, lease_seconds):
                 result = await run_turn(turn)
-            result = await close(sessions, lease, turn_id, result, slot.handoff)
+            result = await finish_turn(sessions, lease, turn_id, result, slot.handoff)
             if result.code == STORE_ERROR:
                 entries, handoff = turn.unstored, slot.handoff
                 self._unstored.keep(
@@ -258,7 +264,7 @@ class AgentLoop(AsyncClosing):
         if result.cause is not None:
             raise result.cause
 
-    async def _check_size(self, session_id: str, said: str, images: Sequence[Picture]) -> None:
+    async def _check_size(self, session_id: str, text: str, images: Sequence[Picture]) -> None:
         """Refuse a message that the session's model cannot take, before it is stored."""
         sessions, registry = self._dependencies.sessions, self._dependencies.registry
         session = await sessions.get(session_id)
@@ -266,7 +272,7 @@ class AgentLoop(AsyncClosing):
         limit = self._dependencies.limits.of(model)
         prompt = await self._dependencies.prompt.build(session_id, session.mode)
         spent = tokens_of({"content": prompt}) + self._dependencies.offered.of(registry, (session.mode,))[1]
-        check_message(said, limit - spent, images if sees_pictures(model) else ())
+        check_message(text, limit - spent, images if sees_pictures(model) else ())
 
     async def _execute_tool(
         self, name: str, arguments: str | dict[str, Any], *, mode: ToolMode, call_id: str

@@ -1,4 +1,4 @@
-"""Shows what a sub-agent does as live output of the call that started it."""
+"""Shows the activity of a sub-agent as live output of the call that started it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session may do without asking, as its person wants it now: brought from the store to the gates."""
+"""Copies the permissions of a session (approval mode, remembered answers) from the store to its context."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 async def refresh(context: ToolContext, sessions: SessionStore, session_id: str, project: str | None) -> None:
-    """Read what the person wants now, and tell the gates. Raises the store's errors."""
+    """Read the permissions from the store and apply them. Raises the store's errors."""
     apply(context, await sessions.permissions(session_id, project))
 
 
 def apply(context: ToolContext, found: SessionPermissions) -> None:
-    """Tell the gates of a context what the session may do without asking."""
+    """Set the approval mode of a context, and the rules of its policy."""
     context.approval_mode = found.approval_mode
     if not found.permissions and runtime_state(context).policy is None:
         return  # nothing to add, and the policy is not needed yet
     refresh_policy(context)
     policy = policy_of(context)
     policy.replace_session_rules(tuple(rule for permission in found.permissions for rule in _rules(permission)))
-    if not context.agent:  # what a sub-agent was allowed is known to its own policy only
+    if not context.agent:  # a sub-agent keeps the calls that it was allowed in its own policy
         policy.replace_remembered(
             permission.fingerprint for permission in found.permissions if permission.choice == "call"
         )

@@ -65,18 +65,18 @@ class SessionPictures:
 
     def refused(self, messages: list[Message]) -> bool:
         """Put notes in place of all pictures, because the model's server has refused them; False if there are none."""
-        found = [place for place, message in enumerate(messages) if message.get("images")]
-        for place in found:
-            names = described(messages[place]["images"])
-            messages[place] = with_note(messages[place], f"Not shown: {names}. The model's server refused pictures")
+        found = [index for index, message in enumerate(messages) if message.get("images")]
+        for index in found:
+            names = described(messages[index]["images"])
+            messages[index] = with_note(messages[index], f"Not shown: {names}. The model's server refused pictures")
         self._model = None
         return bool(found)
 
     async def filled(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with the bytes of their pictures; a picture that is gone is named in a note."""
         filled = list(messages)
-        for place in [place for place, message in enumerate(filled) if "images" in message]:
-            filled[place] = await self._filled(filled[place])
+        for index in [index for index, message in enumerate(filled) if "images" in message]:
+            filled[index] = await self._filled(filled[index])
         return filled
 
     async def _filled(self, message: Message) -> Message:

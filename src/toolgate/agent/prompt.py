@@ -110,7 +110,7 @@ class PromptBuilder:
         return f"{_text('safety').format(mode=mode.value, restrictions=words)}"
 
     def _layer_approvals(self, mode: ToolMode, approval_mode: ApprovalMode) -> str:
-        """In plan mode, what that means and how the model goes on; otherwise nothing: it need not know."""
+        """In plan mode, what that means and how the model ends it; empty in other modes."""
         if approval_mode is not ApprovalMode.plan:
             return ""
         ending = "plan_tool" if self._registry.check_mode(PLAN_TOOL, mode, approval_mode) else "plan_answer"

@@ -36,7 +36,7 @@ class TurnRecorder:
         self._message: tuple[Message, Usage] | None = None
         """The model's message, if it is not stored yet."""
         self._joining: list[Entry] | None = None
-        """What is about to be stored with the message: more can be added."""
+        """Entries that are stored together with the message; more can be added until the write begins."""
         self._storing: asyncio.Task[None] | None = None
         """The last write with a message; it is never interrupted, so whether the message is stored is always known."""
         self._announcements: list[Callable[[], None]] = []
@@ -61,7 +61,7 @@ class TurnRecorder:
             raise
 
     def when_stored(self, announce: Callable[[], None]) -> None:
-        """Call a function as soon as no message is held: what a message says is not told before it is durable."""
+        """Call a function as soon as no message is held: an event is not emitted before its message is durable."""
         if self._message is None:
             announce()
         else:
@@ -73,7 +73,7 @@ class TurnRecorder:
             await self._write([])
 
     def store_message_soon(self) -> None:
-        """Begin to store the message that is held, because its calls wait for something else than for their start.
+        """Begin to store the message that is held, because its calls may wait for a long time before they start.
 
         If that fails, the next record tries again.
         """
@@ -103,13 +103,13 @@ class TurnRecorder:
             self.unstored += entries
             return
         images = [image for _, result, _ in answers for image in result.content]
-        carried = None if self._handoff is None else self._handoff.if_shell_changed()
+        handoff_state = None if self._handoff is None else self._handoff.if_shell_changed()
         try:
-            if self._handoff is None or carried is None:
+            if self._handoff is None or handoff_state is None:
                 await self._write(entries, images=images)
             else:
-                await self._write(entries, images=images, carried=carried)
-                self._handoff.mark_stored(carried)
+                await self._write(entries, images=images, handoff_state=handoff_state)
+                self._handoff.mark_stored(handoff_state)
         except ToolgateError:
             self.unstored += entries if self._message is None else [self._message[0], *entries]
             self._message = None
@@ -117,13 +117,13 @@ class TurnRecorder:
             raise
 
     def _taken(self, call: ToolCall) -> list[CallRecord]:
-        """The records held for a call, up to its end. A provider may have used the id for other calls, too."""
+        """Take the records held for a call, up to its end. A provider may have used the id for other calls, too."""
         held = self._held.pop(call.id, [])
-        for place, record in enumerate(held, 1):
+        for count, record in enumerate(held, 1):
             if record.kind == "finished":
-                if held[place:]:
-                    self._held[call.id] = held[place:]
-                return held[:place]
+                if held[count:]:
+                    self._held[call.id] = held[count:]
+                return held[:count]
         return [*held, CallRecord(kind="finished", session_id=self._lease.session_id, **_named(call))]
 
     async def _write(self, entries: Sequence[Entry], **more: Any) -> None:
@@ -175,7 +175,7 @@ def _tool_message(call: ToolCall, output: str, result: ToolResult) -> Message:
 
 
 def _ending(call: ToolCall, result: ToolResult, ended: CallRecord) -> dict[str, Any]:
-    """The end of a call for display: everything except the output, which is in the tool message."""
+    """The payload of the event that ends a call: everything except the output, which is in the tool message."""
     response = result.response
     payload: dict[str, Any] = {
         "status": response.status.value,

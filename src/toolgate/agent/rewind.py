@@ -1,4 +1,4 @@
-"""Going back in a session with its files, and taking back what it has changed in them."""
+"""Rewinds a session together with its files, and undoes the changes that a session has made to files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from toolgate.workspace.journal_entries import JournalEntry
 
 _LEASE_SECONDS = 60.0
-"""Seconds for which a session is held while its files are taken back."""
+"""Seconds of the lease on a session while its files are restored."""
 
 
 async def rewind_with_files(sessions: SessionStore, workspace: Workspace, session_id: str, seq: int) -> UndoneFiles:
-    """Take back the files that were changed since the person's message `seq`, then go back to before it.
+    """Undo the changes to files since the person's message `seq`, then rewind the session to before that message.
 
-    The session is held meanwhile. A file that somebody else has changed since stays, and is named.
+    The session is leased meanwhile. A file that somebody else has changed since stays as it is, and is named.
     """
     turns = set(await sessions.turns_from(session_id, seq))
     async with _held(sessions, session_id) as lease:
@@ -39,7 +39,7 @@ async def undo_changes(
     path: str | None = None,
     call_id: str | None = None,
 ) -> UndoneFiles:
-    """Take back what a session and its sub-agents have changed: in one file, by one call, or all of it."""
+    """Undo the changes that a session and its sub-agents have made: in one file, by one call, or all of them."""
     family = set(await sessions.family(session_id))
     relative = None if path is None else workspace.relative(path)
 
@@ -55,7 +55,7 @@ async def undo_changes(
 
 
 def as_data(files: UndoneFiles) -> dict[str, Any]:
-    """What became of the files, as the log and the wire say it."""
+    """The restored and the refused files, as the log and the wire show them."""
     return {
         "restored": list(files.restored),
         "refused": [{"path": path, "reason": reason} for path, reason in files.refused],
@@ -64,7 +64,7 @@ def as_data(files: UndoneFiles) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def _held(sessions: SessionStore, session_id: str) -> AsyncIterator[Lease]:
-    """The session, so that no turn of it runs meanwhile."""
+    """Hold the session's lease, so that no turn runs meanwhile."""
     lease = await sessions.try_claim(session_id, _LEASE_SECONDS)
     if lease is None:
         raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")

@@ -1,4 +1,4 @@
-"""What a loop keeps for each session between turns: the context with its shell, and the compaction state."""
+"""`SessionSlots`: what a loop keeps per session between turns: the context with its shell, the compaction state."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class SessionSlot:
         self.compactor = compactor
         self.taken = False
         self.handoff: SessionHandoff | None = None
-        """The state that the session hands on; None until the stored state was restored."""
+        """The state for another process; None until the stored state was restored here."""
         self.fence = 0
         """The fence of the last turn that another process started and this one ran."""
 
     async def recall(self, stored_handoff: StoredHandoff) -> None:
-        """Restore what the session was allowed and its stored state, once. Notice that its person went back in it."""
+        """Apply the session's permissions; once, restore its stored state. After a rewind, forget what was removed."""
         permissions.apply(self.context, stored_handoff.permissions)
         if self.handoff is None:
-            await unpack(self.context, stored_handoff.carried)
-            self.handoff = SessionHandoff(self.context, stored_handoff.carried)
+            await unpack(self.context, stored_handoff.handoff_state)
+            self.handoff = SessionHandoff(self.context, stored_handoff.handoff_state)
         if self.context.state.rewound_by != stored_handoff.rewound_by:
             self._forget(stored_handoff.rewound_by)
 
     def _forget(self, rewound_by: int) -> None:
-        """Forget what the removed messages said: the files that the model has read, and how they were compacted."""
+        """Forget what depends on removed messages: the files that the model has read, and the compaction."""
         self.context.state.rewound_by = rewound_by
         self.context.state.seen_files.clear()
         self.compactor.clear()

@@ -27,7 +27,7 @@ class TurnStream:
         self._events: deque[AgentEvent] = deque()
         self._late: list[str] = []
         """Text that arrived while the reader was far behind; it becomes one event."""
-        self._news: asyncio.Future[None] | None = None
+        self._event_added: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self.stop: Callable[[], None] | None = None
@@ -53,9 +53,9 @@ class TurnStream:
                 self._closed = True
                 task.result()  # raises the error that kept the turn from starting
                 continue
-            self._news = asyncio.get_running_loop().create_future()
+            self._event_added = asyncio.get_running_loop().create_future()
             try:
-                await self._news
+                await self._event_added
             except asyncio.CancelledError:
                 self.cancel()
                 await asyncio.wait({task})
@@ -130,5 +130,5 @@ class TurnStream:
         self._wake()
 
     def _wake(self) -> None:
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+        if self._event_added is not None and not self._event_added.done():
+            self._event_added.set_result(None)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from toolgate.agent.assembly import assemble, watched
+from toolgate.agent.assembly import assemble_turn, watched
 from toolgate.agent.background_tasks import BackgroundTasks
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.definition import AgentDefinition, Agents
@@ -16,7 +16,7 @@ from toolgate.agent.events import AgentEvent
 from toolgate.agent.nested_output import nested
 from toolgate.agent.prompt import PromptBuilder
 from toolgate.agent.turn import RunningTurn
-from toolgate.agent.turn_result import STORE_ERROR, TurnResult, close, run_turn
+from toolgate.agent.turn_result import STORE_ERROR, TurnResult, finish_turn, run_turn
 from toolgate.agent.unstored import UnstoredResult
 from toolgate.errors import ModelError, SessionError, StoreError, ToolError
 from toolgate.models.base import ModelClient
@@ -28,9 +28,9 @@ from toolgate.sessions import Lease, Session
 from toolgate.sessions.approvals import PLAN_TOOL
 from toolgate.tools.context import ToolContext
 
-Known = Callable[[str], None]
-"""Told the id of a sub-agent's session as soon as there is one."""
-AT_ONCE = 8
+OnSession = Callable[[str], None]
+"""Called with the id of a sub-agent's session as soon as the session exists."""
+MAX_RUNNING = 8
 """Sub-agents of one turn that run at the same time; the others wait."""
 
 
@@ -65,12 +65,12 @@ class SubAgents:
         self._approver = approver
         self._depth = depth
         self._started = 0
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_RUNNING)
         self.background = BackgroundTasks()
         self.listener: Callable[[AgentEvent], None] | None = None
-        """Gets what sub-agents do, as live output of the calls that they work for."""
+        """Receives the activity of sub-agents, as live output of the calls that started them."""
         self.watcher: Callable[[str, AgentEvent], None] | None = None
-        """Gets the events of sub-agents themselves, with the ids of their sessions."""
+        """Receives the events of sub-agents, with the ids of their sessions."""
 
     async def run(self, agent: str, prompt: str, description: str) -> dict[str, Any]:
         """Run one sub-agent to its end; return its answer and what it used."""
@@ -84,40 +84,46 @@ class SubAgents:
         self, call_id: str, agent: str, prompt: str, description: str, task_id: str = ""
     ) -> dict[str, Any]:
         """Start or resume a sub-agent that runs in the background, until the turn ends at the latest."""
-        known: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-        def tell(session_id: str) -> None:
-            if not known.done():
-                known.set_result(session_id)
+        def on_session(session_id: str) -> None:
+            if not started.done():
+                started.set_result(session_id)
 
-        task = self.background.start(self._run(call_id, agent, prompt, description, task_id, tell))
+        task = self.background.start(self._run(call_id, agent, prompt, description, task_id, on_session))
         try:
-            both: list[asyncio.Future[Any]] = [known, task]
+            both: list[asyncio.Future[Any]] = [started, task]
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             task.cancel()
             raise
-        if not known.done():  # it could not be started: this raises why
+        if not started.done():  # it could not be started: the task raises the reason
             return await task
-        self.background.keep(known.result(), task)
-        return {"task_id": known.result(), "running": True}
+        self.background.keep(started.result(), task)
+        return {"task_id": started.result(), "running": True}
 
     async def resume_for(self, call_id: str, task_id: str, prompt: str) -> dict[str, Any]:
-        """Give a sub-agent that has ended another message. It remembers what it did."""
+        """Send another message to a sub-agent that has ended. It has its earlier conversation."""
         return await self._run(call_id, "", prompt, "", task_id)
 
     async def state_of(self, task_id: str) -> dict[str, Any]:
-        """How a task is: that it runs, or its answer. A failure is raised, as for a sub-agent that was waited for."""
+        """The state of a task: that it runs, or its answer. A failure is raised, as by `run`."""
         task = self.background.get(task_id)
         if task is not None and task.done():
-            self.background.tell(task_id)
+            self.background.mark_reported(task_id)
             return await task
         sessions = self._shared.dependencies.sessions
         session = await task_session(sessions, self._lease.session_id, task_id)
         return await stored_state(sessions, session, running=task is not None)
 
     async def _run(
-        self, call_id: str, agent: str, prompt: str, description: str, task_id: str = "", known: Known = lambda _: None
+        self,
+        call_id: str,
+        agent: str,
+        prompt: str,
+        description: str,
+        task_id: str = "",
+        on_session: OnSession = lambda _: None,
     ) -> dict[str, Any]:
         if task_id:
             sessions = self._shared.dependencies.sessions
@@ -130,8 +136,8 @@ class SubAgents:
             try:
                 async with asyncio.timeout(limit):
                     if task_id:
-                        return await self._resumed(definition, model, prompt, call_id, session, known)
-                    return await self._child(definition, model, prompt, description, call_id, known)
+                        return await self._resumed(definition, model, prompt, call_id, session, on_session)
+                    return await self._child(definition, model, prompt, description, call_id, on_session)
             except TimeoutError:
                 raise ToolError(
                     ErrorCode.TIMEOUT,
@@ -184,10 +190,16 @@ class SubAgents:
         )
 
     async def _child(
-        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str, known: Known
+        self,
+        definition: AgentDefinition,
+        model: ModelClient,
+        prompt: str,
+        description: str,
+        call_id: str,
+        on_session: OnSession,
     ) -> dict[str, Any]:
         session = await self._session(definition, description, call_id)
-        return await self._turn_in(session, definition, model, prompt, call_id, known)
+        return await self._turn_in(session, definition, model, prompt, call_id, on_session)
 
     async def _resumed(
         self,
@@ -196,12 +208,11 @@ class SubAgents:
         prompt: str,
         call_id: str,
         session: Session,
-        known: Known,
+        on_session: OnSession,
     ) -> dict[str, Any]:
         """Another turn in the session of an earlier task, in this process."""
-        said = {"call_id": call_id, "agent": definition.name, "session_id": session.id, "description": session.title}
-        await self._shared.dependencies.sessions.append_event(self._lease, "agent_started", said, turn_id=self._turn_id)
-        return await self._turn_in(session, definition, model, prompt, call_id, known)
+        await self._note_start(definition, session.id, session.title, call_id)
+        return await self._turn_in(session, definition, model, prompt, call_id, on_session)
 
     async def _turn_in(
         self,
@@ -210,7 +221,7 @@ class SubAgents:
         model: ModelClient,
         prompt: str,
         call_id: str,
-        known: Known,
+        on_session: OnSession,
     ) -> dict[str, Any]:
         sessions = self._shared.dependencies.sessions
         seconds = self._shared.dependencies.settings.lease_seconds
@@ -221,7 +232,7 @@ class SubAgents:
                 f"The task {session.id} still runs.",
                 "Ask for its state with its id alone, and resume it when it has ended.",
             )
-        known(session.id)
+        on_session(session.id)
         started = await sessions.start_turn(lease, prompt, parent_id=self._turn_id)
         context = self._shared.new_context(session.id)
         context.agent = definition.name
@@ -229,7 +240,7 @@ class SubAgents:
         try:
             async with watched(sessions, lease, turn, started.id, seconds):
                 result = await _to_its_end(turn)
-            result = await close(sessions, lease, started.id, result)
+            result = await finish_turn(sessions, lease, started.id, result)
             if result.code == STORE_ERROR and self._shared.dependencies.unstored is not None:
                 self._shared.dependencies.unstored.keep(
                     UnstoredResult(lease=lease, turn_id=started.id, result=result, entries=turn.unstored)
@@ -253,14 +264,15 @@ class SubAgents:
             model=parent.model,
             approval_mode=parent.approval_mode,
         )
-        said = {
-            "call_id": call_id,
-            "agent": definition.name,
-            "session_id": session.id,
-            "description": description,
-        }
-        await sessions.append_event(self._lease, "agent_started", said, turn_id=self._turn_id)
+        await self._note_start(definition, session.id, description, call_id)
         return session
+
+    async def _note_start(self, definition: AgentDefinition, session_id: str, description: str, call_id: str) -> None:
+        """Note in the parent's log which call has started the sub-agent."""
+        payload = {"call_id": call_id, "agent": definition.name, "session_id": session_id, "description": description}
+        await self._shared.dependencies.sessions.append_event(
+            self._lease, "agent_started", payload, turn_id=self._turn_id
+        )
 
     def turn_of(
         self, agent: str, context: ToolContext, lease: Lease, turn_id: str, kind: type[RunningTurn]
@@ -293,7 +305,7 @@ class SubAgents:
         children = SubAgents(shared, lease, turn_id, self._mode, view, self._approver, self._depth + 1)
         children.watcher = self.watcher
         compactor = Compactor(dependencies.limits.of(model))
-        return assemble(
+        return assemble_turn(
             dependencies,
             context,
             lease,
@@ -308,16 +320,16 @@ class SubAgents:
         )
 
     def _emit_of(self, session_id: str, call_id: str, agent: str) -> Callable[[AgentEvent], None]:
-        """What the events of a sub-agent are given to."""
+        """The function that receives the events of a sub-agent."""
         show, watcher = nested(call_id, agent, self.listener), self.watcher
         if watcher is None:
             return show
 
-        def tell(event: AgentEvent) -> None:
+        def emit(event: AgentEvent) -> None:
             show(event)
             watcher(session_id, event)
 
-        return tell
+        return emit
 
 
 async def _to_its_end(turn: RunningTurn) -> TurnResult:

@@ -1,4 +1,4 @@
-"""Summaries of the older part of a conversation, written by the model, and how it reads them later."""
+"""Lets the model summarise the older part of a conversation, and turns the summary into messages."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ async def write_summary(
     return text, reply
 
 
-def opening(summary: str, quoted: Sequence[str], limit: int) -> list[Message]:
-    """How the model reads a summary: the person's words in the person's place, and the summary in its own."""
+def summary_messages(summary: str, quoted: Sequence[str], limit: int) -> list[Message]:
+    """The messages that replace the summarised part: the person's words as the user, the summary as the assistant."""
     if not summary:
         return []
     words = "\n\n".join(_fitted(quoted, int(limit * _QUOTED) * 4))
-    said = [{"role": "user", "content": f"{_WORDS}{words}"}] if words else []
-    return [*said, {"role": "assistant", "content": f"{_SUMMARY}{summary}"}]
+    user = [{"role": "user", "content": f"{_WORDS}{words}"}] if words else []
+    return [*user, {"role": "assistant", "content": f"{_SUMMARY}{summary}"}]
 
 
 def _fitted(texts: Sequence[str], characters: int) -> list[str]:
@@ -91,7 +91,7 @@ def _record(before: str, messages: Sequence[Message], characters: int) -> str:
     """The messages as text. What is too long loses its middle, so that all of it can be read."""
     parts = [f"Summary of what came before:\n{before}"] if before else []
     for message in messages:
-        text = said_text(message)
+        text = message_text(message)
         if message["role"] == "tool":
             parts.append(f"Result of the call:\n{text}")
         elif message["role"] == "user":
@@ -104,7 +104,7 @@ def _record(before: str, messages: Sequence[Message], characters: int) -> str:
     return "\n\n".join(_fitted(parts, characters))
 
 
-def said_text(message: Message) -> str:
+def message_text(message: Message) -> str:
     """The text of a message, with the names of its pictures, which a summary cannot show."""
     images = message.get("images")
     text = message.get("content") or ""

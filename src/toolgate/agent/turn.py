@@ -81,14 +81,14 @@ class RunningTurn:
             dependencies, lease, turn_id, self._modes, self._loaded, compactor, self._tell, self.counters
         )
         self.live = False
-        """Whether what happens meanwhile is emitted, too: retries, and that a summary is written."""
+        """Whether live events are emitted, too: retries, and activities such as writing a summary."""
         toolset.context.refresh_permissions = self._refresh
         self.is_fresh = False
         """Whether the permissions were read since the last request."""
         self.is_handed_over = False
-        """Whether the turn was given up here, and another process goes on with it."""
+        """Whether this process has stopped running the turn, and another process continues it."""
         self.handoff: SessionHandoff | None = None
-        """The state that the session hands on, if another process may resume it."""
+        """The state that another process needs to resume the session; None for turns of sub-agents."""
 
     @property
     def agent(self) -> str:
@@ -116,7 +116,7 @@ class RunningTurn:
             self._asking.cancel()
 
     async def rounds(self) -> None:
-        """Ask and run until there is nothing to run; raises `TurnStopped`, `ModelError` and the store's errors."""
+        """Ask the model and run its calls until there are none. Raises `TurnStopped`, `ModelError`, store errors."""
         self._context.load(await self._dependencies.sessions.context(self._lease.session_id))
         await self._begin()
         await self._go_on(self._dependencies.settings.max_rounds)
@@ -124,7 +124,7 @@ class RunningTurn:
     async def _begin(self) -> None:
         """Let hooks of the user see the person's message. What they add is for this turn only and is not stored."""
         history = self._context.history
-        last = next((at for at in reversed(range(len(history))) if history[at]["role"] == "user"), None)
+        last = next((index for index in reversed(range(len(history))) if history[index]["role"] == "user"), None)
         prompt = "" if last is None else str(history[last]["content"])
         context, added = self._toolset.context, list[str]()
 
@@ -148,21 +148,21 @@ class RunningTurn:
             except (ModelError, TurnStopped, asyncio.CancelledError):
                 if reply.text:  # text that was shown is stored; calls that were not announced are dropped
                     reply.calls.clear()
-                    await self._said(reply)
+                    await self._store_reply(reply)
                 raise
-            await self._said(reply)
+            await self._store_reply(reply)
             if reply.calls:
                 await self._run(reply.calls)
                 self._check()
-            if not await self._tell_of_tasks(wait=not reply.calls) and not reply.calls:
+            if not await self._report_ended_tasks(wait=not reply.calls) and not reply.calls:
                 return
-        await self._close()
+        await self._end_after_last_round()
 
-    async def _tell_of_tasks(self, *, wait: bool) -> bool:
-        """Tell the model of sub-agents that have ended in the background; whether there were any.
+    async def _report_ended_tasks(self, *, wait: bool) -> bool:
+        """Report the sub-agents that have ended in the background to the model; return whether there were any.
 
-        The model is told by the result of a call of `task` that the runtime makes for it. A turn does not end before
-        its sub-agents: with `wait`, one is waited for.
+        The runtime makes a call of `task` for the model, and its result is the report. A turn does not end before its
+        sub-agents: with `wait`, wait until one of them ends.
         """
         background = getattr(self._toolset.context.agents, "background", None)
         if background is None:
@@ -177,8 +177,8 @@ class RunningTurn:
         reply = Reply()
         reply.calls += [ToolCall(id=f"task_{uuid7()}", name="task", arguments=encode({"id": name})) for name in ended]
         for name in ended:
-            background.tell(name)
-        await self._said(reply)
+            background.mark_reported(name)
+        await self._store_reply(reply)
         await self._run(reply.calls)
         self._check()
         return True
@@ -212,11 +212,11 @@ class RunningTurn:
         if self._stopping:
             raise TurnStopped
 
-    async def _close(self) -> None:
-        """Tell the model that it has used all rounds, and end."""
+    async def _end_after_last_round(self) -> None:
+        """End with a message which says that all rounds were used."""
         text = load_text(__file__).format(rounds=self._dependencies.settings.max_rounds)
         self._emit(TextChunk(content=text))
-        await self._said(Reply(text))
+        await self._store_reply(Reply(text))
 
     async def _ask(self, reply: Reply) -> None:
         """Get one answer of the model. A conversation that is too long for it is compacted and sent again."""
@@ -257,7 +257,7 @@ class RunningTurn:
                 self.counters.output_tokens += reply.output_tokens
 
     def _shrink(self, size: int, error: ModelError) -> bool:
-        """Learn from a refusal; False if a shorter request cannot help or was refused as well."""
+        """Lower the model's limit after a refusal; False if a shorter request cannot help or was refused as well."""
         before = self._dependencies.limits.of(self._dependencies.model)
         self._refusals += 1
         if self._refusals > _MAX_REFUSALS or not self._dependencies.limits.refused(
@@ -267,13 +267,13 @@ class RunningTurn:
         return self._dependencies.limits.of(self._dependencies.model) < before
 
     async def _retrying(self, attempt: int, of: int, seconds: float, error: ModelError) -> None:
-        """Store and emit that the model is asked again."""
-        said = ModelRetry(attempt=attempt, of=of, seconds=round(seconds, 1), code=error.code, message=error.cause)
+        """Store and emit the event that the model is asked again."""
+        retry = ModelRetry(attempt=attempt, of=of, seconds=round(seconds, 1), code=error.code, message=error.cause)
         await self._dependencies.sessions.append_event(
-            self._lease, "model_retry", said.model_dump(), turn_id=self._turn_id
+            self._lease, "model_retry", retry.model_dump(), turn_id=self._turn_id
         )
         if self.live:
-            self._emit(said)
+            self._emit(retry)
 
     def _modes(self) -> Modes:
         """The modes to pass to the registry and the prompt. Third-party ones may not accept an approval mode."""
@@ -281,14 +281,14 @@ class RunningTurn:
         return (self._mode,) if approval_mode is ApprovalMode.ask else (self._mode, approval_mode)
 
     async def _refresh(self) -> None:
-        """Learn what the person wants to be asked about now: they may have switched the approval mode meanwhile."""
+        """Read the permissions again: the person may have switched the approval mode or written a rule."""
         dependencies = self._dependencies
         await permissions.refresh(
             self._toolset.context, dependencies.sessions, self._lease.session_id, dependencies.project
         )
         self.is_fresh = True
 
-    async def _said(self, reply: Reply) -> None:
+    async def _store_reply(self, reply: Reply) -> None:
         """Store the model's message and its calls."""
         self.text = reply.text
         text = _bounded(reply.text)
@@ -306,7 +306,7 @@ class RunningTurn:
     def _may_hold(self) -> bool:
         """Whether a message may be stored together with the start of its first call.
 
-        A hook of the user learns of the call before that. A store of other people may not know how to do it.
+        Not with hooks of the user, which see a call before it starts, and not with a third-party store.
         """
         return isinstance(self._dependencies.sessions, SessionManager) and hooks_of(self._toolset.context) is None
 
@@ -316,25 +316,25 @@ class RunningTurn:
         try:
             await self._run_groups(calls)
         except ToolgateError:
-            await self._take_back()
+            await self._cancel_open_calls()
             raise
         except asyncio.CancelledError:
             await self._recorder.store_message()
             raise
 
-    async def _take_back(self) -> None:
+    async def _cancel_open_calls(self) -> None:
         """Cancel the calls without an answer, and keep their answers until the store works again."""
         running = {id(call): pending for call, pending in self._waiting}
-        taken_back = [(call, running.get(id(call)) or self._toolset.handle(call)) for call in self._unanswered]
-        for _, pending in taken_back:
+        open_calls = [(call, running.get(id(call)) or self._toolset.handle(call)) for call in self._unanswered]
+        for _, pending in open_calls:
             pending.cancel()
-        answers = [(call, await pending) for call, pending in taken_back]
+        answers = [(call, await pending) for call, pending in open_calls]
         await self._recorder.close([(call, result, _bounded(result.output)) for call, result in answers])
         self._pending, self._waiting = [], deque()
 
     async def _run_groups(self, calls: Sequence[ToolCall]) -> None:
         """Run consecutive read-only calls at the same time, and all other calls alone, in order."""
-        killed: asyncio.CancelledError | None = None
+        cancelled: asyncio.CancelledError | None = None
         for group in groups(calls, self._toolset.is_read_only):
             self._pending = []
             if not all(self._toolset.is_read_only(call.name) for call in group):
@@ -352,7 +352,7 @@ class RunningTurn:
                     if len(waiting) > 1:
                         await asyncio.sleep(0)  # calls that ended at the same time are stored together
                 except asyncio.CancelledError as error:  # the event loop is shutting down: close what is open
-                    killed = error
+                    cancelled = error
                     self.stop()
                     await waiting[0][1]
                 answers = []
@@ -361,8 +361,8 @@ class RunningTurn:
                     answers.append((call, await pending))
                 await self._answered(answers)
         self._pending = []
-        if killed is not None:
-            raise killed
+        if cancelled is not None:
+            raise cancelled
 
     def _announce(self, call: ToolCall) -> None:
         self._emit(announced(shortened(call)))

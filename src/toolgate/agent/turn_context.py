@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.agent.compaction import Compactor, tokens_of
 from toolgate.agent.events import Activity, AgentEvent, Compacted
 from toolgate.agent.pictures import SessionPictures
-from toolgate.agent.summaries import opening, said_text, size_of, write_summary
+from toolgate.agent.summaries import message_text, size_of, summary_messages, write_summary
 from toolgate.errors import ModelError, ToolgateError
 from toolgate.log import logger
 from toolgate.models.base import ModelRequest
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Modes = tuple[ToolMode] | tuple[ToolMode, ApprovalMode]
 """The tool mode, and the approval mode unless it is `ask`: third-party registries and prompts may not accept one."""
-_Asked = tuple[Modes, "list[Declaration]", frozenset[str]]
+_FrameKey = tuple[Modes, "list[Declaration]", frozenset[str]]
 _COMPACTING = "Summarising the earlier part of the conversation"
 
 
@@ -58,7 +58,7 @@ class TurnContext:
         """Index of the first message after the summary."""
         self._summarises = True
         """Whether the model is asked for summaries. After a failure it is not asked again in this turn."""
-        self._shown: tuple[_Asked, list[dict[str, Any]], str, int] | None = None
+        self._frame_cache: tuple[_FrameKey, list[dict[str, Any]], str, int] | None = None
         self.history: list[dict[str, Any]] = []
         self._pictures = SessionPictures(dependencies.sessions, lease.session_id, dependencies.model)
 
@@ -70,9 +70,9 @@ class TurnContext:
         """Start with the stored conversation."""
         self._stored = stored
         self._compactor.budget = self._dependencies.limits.of(self._dependencies.model)
-        before = opening(stored.summary, stored.quoted, self._compactor.budget)
+        before = summary_messages(stored.summary, stored.quoted, self._compactor.budget)
         self._first = len(before)
-        messages = self._compactor.told(stored.messages)
+        messages = self._compactor.chat_messages(stored.messages)
         for index, message in enumerate(stored.messages):
             if message.images:
                 messages[index] = self._pictures.attached(messages[index], message.images)
@@ -111,15 +111,15 @@ class TurnContext:
         self._counters.context_tokens = spent + size_of(self.history)
 
     async def _frame(self) -> tuple[list[dict[str, Any]], str, int]:
-        """The tools, the prompt, and their tokens. They are built again when the tools or the modes change."""
+        """The part of a request without messages: tools, prompt, and their tokens. Built again only after a change."""
         modes = self._modes()
         declarations = self._dependencies.registry.list_declarations(*modes)
-        asked = modes, declarations, frozenset(self._loaded)
-        if self._shown is None or self._shown[0] != asked:
+        key = modes, declarations, frozenset(self._loaded)
+        if self._frame_cache is None or self._frame_cache[0] != key:
             tools, tokens = self._dependencies.offered.of(self._dependencies.registry, modes, self._loaded)
             prompt = await self._dependencies.prompt.build(self._lease.session_id, *modes)
-            self._shown = asked, tools, prompt, tokens_of({"content": prompt}) + tokens
-        return self._shown[1:]
+            self._frame_cache = key, tools, prompt, tokens_of({"content": prompt}) + tokens
+        return self._frame_cache[1:]
 
     async def _try_to_summarise(self, end: int, spent: int) -> None:
         """Summarise the first messages; if that fails, older steps are left out instead."""
@@ -140,12 +140,12 @@ class TurnContext:
         text, reply = await write_summary(self._dependencies, self._stored.summary, covered, self._compactor.budget)
         self._counters.input_tokens += reply.input_tokens
         self._counters.output_tokens += reply.output_tokens
-        said = tuple(said_text(message) for message in covered if message["role"] == "user")
-        stored = Context(summary=text, quoted=(*self._stored.quoted, *said))
-        history = [*opening(text, stored.quoted, self._compactor.budget), *rest]
+        texts = tuple(message_text(message) for message in covered if message["role"] == "user")
+        stored = Context(summary=text, quoted=(*self._stored.quoted, *texts))
+        history = [*summary_messages(text, stored.quoted, self._compactor.budget), *rest]
         before, after = spent + size_of(self.history), spent + size_of(history)
         if after >= before:
-            raise ModelError("MODEL_PROTOCOL", "The summary is longer than what it stands for. Nothing was changed.")
+            raise ModelError("MODEL_PROTOCOL", "The summary is longer than what it replaces. Nothing was changed.")
         steps = sum(message["role"] != "tool" for message in covered)
         usage = Usage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         await self._dependencies.sessions.summarise(

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from toolgate.agent.approvals import DurableApprover
-from toolgate.agent.assembly import assemble
+from toolgate.agent.assembly import assemble_turn
 from toolgate.agent.compaction import Compactor
 from toolgate.agent.resume import ResumedTurn
 from toolgate.agent.session_slots import SessionSlot, SessionSlots
@@ -77,7 +77,7 @@ class TurnFactory:
         agents = SubAgents(shared, lease, turn_id, mode, dependencies.registry, approver)
         agents.listener = stream.emit if self._nested_output else None
         agents.watcher = None if self._nested_output or not self._live_output else stream.emit_of_child
-        return assemble(
+        return assemble_turn(
             dependencies,
             slot.context,
             lease,
@@ -129,7 +129,7 @@ class TurnFactory:
         try:
             check_policy(slot.context)
             await slot.recall(await sessions.stored_handoff(lease.session_id, dependencies.project))
-            yield assemble(
+            yield assemble_turn(
                 dependencies,
                 slot.context,
                 lease,

@@ -1,4 +1,4 @@
-"""Where hooks of the user meet a turn: before the model is asked, and when the turn has ended."""
+"""Runs the user's hooks of a turn: before the model is asked, and when the turn has ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TurnDenied(ToolgateError):
 
 
 async def turn_started(context: ToolContext, turn_id: str, prompt: str) -> str:
-    """What hooks add for the model; empty if nothing. Raises `TurnDenied`. Turns of sub-agents have no hooks."""
+    """Run the hooks and return what they add for the model. Raises `TurnDenied`. Turns of sub-agents have no hooks."""
     hooks = None if context.agent else hooks_of(context)
     if hooks is None or not hooks.concerns("turn_start"):
         return ""
@@ -31,5 +31,5 @@ async def turn_ended(context: ToolContext, turn_id: str, status: str, code: str,
     hooks = None if context.agent else hooks_of(context)
     if hooks is None or not hooks.concerns("turn_end"):
         return
-    said = {"status": status, "code": code, "last_assistant_message": text[:50_000], "stop_hook_active": False}
-    await hooks.run("turn_end", "", None, context, turn_id=turn_id, **said)
+    payload = {"status": status, "code": code, "last_assistant_message": text[:50_000], "stop_hook_active": False}
+    await hooks.run("turn_end", "", None, context, turn_id=turn_id, **payload)

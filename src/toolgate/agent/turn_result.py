@@ -87,16 +87,16 @@ async def store_result(
 
     A client that receives the end may start the next turn at once, so the release cannot come later.
     """
-    said: dict[str, Any] = {"code": result.code, "error": result.message, "details": result.details}
-    carried = None if handoff is None else handoff.if_changed()
-    if carried is not None:
-        said["carried"] = carried
-    await sessions.finish_turn(lease, turn_id, result.status, release=True, **said)
+    fields: dict[str, Any] = {"code": result.code, "error": result.message, "details": result.details}
+    handoff_state = None if handoff is None else handoff.if_changed()
+    if handoff_state is not None:
+        fields["handoff_state"] = handoff_state
+    await sessions.finish_turn(lease, turn_id, result.status, release=True, **fields)
     if handoff is not None:
-        handoff.mark_stored(carried)
+        handoff.mark_stored(handoff_state)
 
 
-async def close(
+async def finish_turn(
     sessions: SessionStore, lease: Lease, turn_id: str, result: TurnResult, handoff: SessionHandoff | None = None
 ) -> TurnResult:
     """Store the end of a turn; a failure to do so becomes the result. Raises nothing.

@@ -1,4 +1,4 @@
-"""A turn in which a person runs a command in the agent's shell: no model is asked; the next turn's model reads it."""
+"""`TypedTurn`: a person runs a command in the agent's shell. The model reads the result in the next turn."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class TypedTurn(RunningTurn):
         """Run the call."""
         reply = Reply()
         reply.calls.append(self._call)
-        await self._said(reply)
+        await self._store_reply(reply)
         await self._run(reply.calls)
         self._check()

@@ -1,4 +1,4 @@
-"""Ends of turns that could not be stored: they are kept here and stored as soon as the store works."""
+"""`UnstoredResults`: keeps results of turns that could not be stored, and stores them when the store works again."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _STAYS_AN_ERROR = frozenset(
         ErrorCode.TIMEOUT,
     }
 )
-"""Codes that say that the command was refused or broke, not that it ran and failed."""
+"""Error codes that stay errors: the command was refused or did not end. With all others it ran and failed."""
 _SHOWN_AS_RENDERED = frozenset({"todo", "memory", "task", "jobs"})
 """Commands whose answer is what the tool renders; the others show the content or the text."""
 
@@ -33,7 +33,7 @@ def _as_offset(start_line: re.Match[str]) -> str:
 
 
 def as_typed(response: ToolResponse, routed: RoutedCall, arguments: dict[str, Any]) -> ToolResponse:
-    """The response with the path in its error as it was typed, not as the shell's directory made it."""
+    """The response with the path in its error as it was typed, not relative to the root."""
     typed, path = routed.arguments.get("path"), arguments.get("path")
     if response.error is None or not typed or not path or typed == path:
         return response
@@ -71,7 +71,7 @@ def to_bash_response(
 
 
 def usage_response(usage: Usage) -> ToolResponse:
-    """Help, or what was wrong with the words."""
+    """The response to a request for help, or to wrong usage."""
     data = {"stdout": "", "stderr": "", "exit_code": usage.exit_code, "truncated": False, "sandbox": None}
     if usage.exit_code == 0:
         return ToolResponse.success({**data, "stdout": usage.text}, f"Help of '{usage.command}'.")

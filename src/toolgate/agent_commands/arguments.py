@@ -1,4 +1,4 @@
-"""The words of an agent command: options, operands and the content that a heredoc feeds to it."""
+"""The words of an agent command: options, operands and the content that a heredoc takes_heredoc to it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Arguments:
     operands: tuple[str, ...]
     options: Mapping[str, str | bool]
     content: str | None
-    """What a heredoc or a herestring feeds to the command."""
+    """What a heredoc or a herestring takes_heredoc to the command."""
 
     def number(self, option: str, default: int, least: int = 0) -> int:
         """The value of an option that is a whole number."""
@@ -61,7 +61,7 @@ class Arguments:
 
 
 def _whole_number(text: str) -> int | None:
-    """The number that is written, no larger than `_MAX_NUMBER`: beyond it nothing differs."""
+    """The number in the text, at most `_MAX_NUMBER`: a larger number has the same effect."""
     if not (text.isascii() and text.isdigit()):
         return None
     digits = text.lstrip("0")
@@ -126,12 +126,12 @@ class AgentCommand:
     help_file: str
     valued: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
-    feeds: bool = False
-    """Whether a heredoc is content for it."""
+    takes_heredoc: bool = False
+    """Whether a heredoc is its content."""
 
     @property
     def help(self) -> str:
-        """The synopsis and what there is to say."""
+        """The synopsis, and the text of the `.md` file."""
         return f"Usage: {self.synopsis}\n\n{help_beside(self.help_file)}\n"
 
 

@@ -1,4 +1,4 @@
-"""`bash`: its help; what it unwraps is decided by the router."""
+"""`bash`: its help. The router unwraps the command after it."""
 
 from toolgate.agent_commands.arguments import help_beside
 
@@ -6,5 +6,5 @@ SYNOPSIS = "bash <command>"
 
 
 def help_text() -> str:
-    """The synopsis and what there is to say."""
+    """The synopsis, and the text of the `.md` file."""
     return f"Usage: {SYNOPSIS}\n\n{help_beside(__file__)}\n"

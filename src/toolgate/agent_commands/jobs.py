@@ -1,4 +1,4 @@
-"""`jobs`: the commands that run in the background."""
+"""`jobs`: lists and controls the commands that run in the background."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ JOBS = AgentCommand(
     help_file=__file__,
     valued=frozenset({"--timeout", "--after"}),
     flags=frozenset({"--eof"}),
-    feeds=True,
+    takes_heredoc=True,
 )
 
 

@@ -24,5 +24,5 @@ MEMORY = AgentCommand(
     build=_build,
     help_file=__file__,
     valued=frozenset({"--limit"}),
-    feeds=True,
+    takes_heredoc=True,
 )

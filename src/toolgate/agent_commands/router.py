@@ -27,7 +27,7 @@ _NO_WORD = re.compile(r"(?:[ \t]|\\\n)*(?:$|[\n;&|<>()#])")
 _CD_AND_PATCH = re.compile(r"\s*(cd[ \t]+[^\n;&|<>()]+?)[ \t]*&&[ \t]*(apply_patch[ \t]*<<.*)", re.DOTALL)
 _READ_OPTION = re.compile(r"-[ers]*p[^-]*")
 _MAX_UNWRAPPED = 16
-"""How many `bash` and `jobs keep` may stand before one another."""
+"""How many `bash` and `jobs keep` may be nested."""
 _HELP = frozenset({"-h", "--help"})
 Exists = Callable[[str], bool]
 
@@ -37,7 +37,7 @@ def _nothing_exists(_: str) -> bool:
 
 
 def parse(command_line: str, cwd: str = ".", exists: Exists = _nothing_exists, depth: int = 0) -> Outcome:
-    """What `command_line` is, typed in the directory `cwd` (relative to the root).
+    """Find out what kind of command `command_line` is. `cwd` is the shell's directory, relative to the root.
 
     Pure: `exists` is asked whether a file is there, with a path relative to the root or an absolute one.
     """
@@ -86,7 +86,7 @@ def _agent_command(command: AgentCommand, command_line: str, cwd: str) -> Outcom
     line = read_line(command_line.lstrip())
     if command.name == "read" and _is_builtin_read(line):
         return Native(command=command_line)
-    if line.operator or (line.content is not None and not command.feeds):
+    if line.operator or (line.content is not None and not command.takes_heredoc):
         return Native(command=command_line, hint=_hint(command, line))
     if line.problem:
         return _mistake(command, line.problem)
@@ -99,7 +99,7 @@ def _agent_command(command: AgentCommand, command_line: str, cwd: str) -> Outcom
 
 
 def _is_builtin_read(line: Line) -> bool:
-    """Whether these are words of the shell's own `read -p`, which asks a person."""
+    """Whether this is the shell's own `read -p`, which asks a person."""
     options = [word.text for word in line.words[1:] if not word.quoted]
     return bool(options) and _READ_OPTION.fullmatch(options[0]) is not None and options[0] not in _HELP
 
@@ -131,7 +131,7 @@ def _mistake(command: AgentCommand, problem: str) -> Usage:
 
 
 def _hint(command: AgentCommand, line: Line) -> str:
-    """How to write it as an agent command, if that was probably meant."""
+    """A hint how to write the agent command that was probably meant; empty if there is none."""
     if command.name == "read":
         piped = line.operator.startswith("|") and len(line.words) > 1 and not line.words[1].text.startswith("-")
         path = line.words[1].raw if piped else ""
@@ -225,7 +225,7 @@ class CommandRouter:
 
 
 def from_root(routed: RoutedCall) -> dict[str, Any]:
-    """The arguments for a dispatcher that knows no directory but the root."""
+    """The arguments with a path relative to the root, because the dispatcher does not know the shell's directory."""
     path = routed.arguments.get("path")
     if path is None or routed.cwd == "." or path.startswith("/") or not path:
         return routed.arguments

@@ -35,5 +35,5 @@ TASK = AgentCommand(
     help_file=__file__,
     valued=frozenset({"--description", "--id"}),
     flags=frozenset({"--background"}),
-    feeds=True,
+    takes_heredoc=True,
 )

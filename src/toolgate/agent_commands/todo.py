@@ -1,4 +1,4 @@
-"""`todo`: the session's list of work."""
+"""`todo`: the session's to-do list."""
 
 import re
 
@@ -37,5 +37,5 @@ TODO = AgentCommand(
     build=_build,
     help_file=__file__,
     flags=frozenset({"--clear"}),
-    feeds=True,
+    takes_heredoc=True,
 )

@@ -1,4 +1,4 @@
-"""`tools`: what tools there are."""
+"""`tools`: lists the tools that the caller may use."""
 
 import json
 from collections.abc import Iterable

@@ -9,4 +9,6 @@ def _build(given: Arguments, cwd: str) -> RoutedCall:
     return routed("write", "write_file", cwd, path=path, content=content)
 
 
-WRITE = AgentCommand(name="write", synopsis="write <file> <content>", build=_build, help_file=__file__, feeds=True)
+WRITE = AgentCommand(
+    name="write", synopsis="write <file> <content>", build=_build, help_file=__file__, takes_heredoc=True
+)

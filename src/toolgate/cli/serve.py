@@ -53,7 +53,7 @@ def with_kept_token(settings: "Settings") -> "Settings":
     Nothing changes if there is a token, if other machines can reach the gateway, or if tools could read the file.
     """
     from toolgate.gateway.addresses import is_loopback
-    from toolgate.userfiles import kept_secret, users_data
+    from toolgate.userfiles import read_or_create_secret, users_data
 
     gateway, path = settings.gateway, users_data(os.environ, TOKEN_FILE)
     if gateway.token_file is not None or gateway.tokens_by_user() or not is_loopback(gateway.host) or path is None:
@@ -61,7 +61,7 @@ def with_kept_token(settings: "Settings") -> "Settings":
     if path.resolve().is_relative_to(settings.workspace.root.resolve()):
         return settings
     try:
-        token = kept_secret(path, secrets.token_urlsafe(32))
+        token = read_or_create_secret(path, secrets.token_urlsafe(32))
     except OSError:  # then everybody signs in again after a restart
         return settings
     return settings.model_copy(update={"gateway": gateway.model_copy(update={"token": SecretStr(token)})})

@@ -139,7 +139,7 @@ async def work(
     probe: tuple[str, int] | None = None,
 ) -> None:
     """Run turns until a signal; then finish running turns, or release them to other workers."""
-    from toolgate.compose import working
+    from toolgate.compose import running_worker
 
     stopping = asyncio.Event()
     worker: Worker | None = None
@@ -153,7 +153,7 @@ async def work(
         asyncio.get_running_loop().add_signal_handler(number, told)
     async with contextlib.AsyncExitStack() as closing:
         worker = await closing.enter_async_context(
-            working(settings, workspaces, model=model, registry=registry, tools=tools)
+            running_worker(settings, workspaces, model=model, registry=registry, tools=tools)
         )
         if probe is not None:
             from toolgate.gateway.probe import answering

@@ -1,4 +1,4 @@
-"""The checkers that are known: which files they look at, and how they are called."""
+"""The known checkers: the files that they check, and their command lines."""
 
 from __future__ import annotations
 

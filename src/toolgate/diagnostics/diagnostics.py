@@ -49,7 +49,7 @@ class Diagnostics:
         self._guard = guard
         self._shell: ShellSession | None = None
         self._kept: OrderedDict[tuple[str, str, str], list[Problem]] = OrderedDict()
-        """By command, path and state of the file: what was found after one edit was there before the next."""
+        """Results by command, path and state of the file. The state after one edit is the state before the next one."""
 
     async def check(self, paths: Sequence[str]) -> DiagnosticsReport:
         """What the checkers say about files (relative to the root) as they are now. A file that is absent has none."""
@@ -68,7 +68,7 @@ class Diagnostics:
         """Check the files again, and keep only what is new."""
         after = await self.check(paths)
         failed = [note for note in before.notes if note not in after.notes]
-        if failed:  # without knowing what was there before, nothing can be called new
+        if failed:  # without the problems before the edit, it is unknown which ones are new
             return DiagnosticsReport(notes=failed)
         problems = {path: new_problems(before.problems.get(path, ()), found) for path, found in after.problems.items()}
         return DiagnosticsReport({path: found for path, found in problems.items() if found}, after.notes)
@@ -128,6 +128,6 @@ class Diagnostics:
         await shell.restart()
         result = await shell.execute(check.command, timeout=seconds, access="read")
         if result.exit_code in _NOT_RUN:
-            said = result.stderr.strip().splitlines() or ["it does not exist"]
-            raise ToolError(ErrorCode.EXECUTION_ERROR, f"{said[0][:_MAX_REASON].rstrip('.')}.", "")
+            lines = result.stderr.strip().splitlines() or ["it does not exist"]
+            raise ToolError(ErrorCode.EXECUTION_ERROR, f"{lines[0][:_MAX_REASON].rstrip('.')}.", "")
         return None if result.timed_out else f"{result.stdout}\n{result.stderr}"

@@ -31,7 +31,7 @@ class Problem:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What is the same if the problem is, although lines before it were added or removed."""
+        """The part of a problem that stays the same if lines before it are added or removed."""
         return self.checker, re.sub(r"\d+", "0", self.message)
 
 
@@ -44,7 +44,7 @@ def read_lines(checker: str, output: str, path: str) -> list[Problem]:
     found = []
     for line in output.splitlines():
         match = _LINE.match(_TERMINAL.sub("", line))
-        if match is not None and _is(match["path"], path):
+        if match is not None and _is_same_file(match["path"], path):
             found.append(_problem(checker, int(match["line"][:9]), match["message"]))
     return found[:MAX_PROBLEMS]
 
@@ -56,7 +56,7 @@ def read_pyright(checker: str, output: str, path: str) -> list[Problem]:
         return [
             _problem(checker, int(item["range"]["start"]["line"]) + 1, f"{item['severity']}: {item['message']}")
             for item in items
-            if item.get("severity") in ("error", "warning") and _is(str(item["file"]), path)
+            if item.get("severity") in ("error", "warning") and _is_same_file(str(item["file"]), path)
         ][:MAX_PROBLEMS]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
@@ -67,7 +67,7 @@ def read_rust_analyzer(checker: str, output: str, path: str) -> list[Problem]:
     found = []
     for line in output.splitlines():
         match = _RUST.search(line)
-        if match is not None and _is(match["path"], path):
+        if match is not None and _is_same_file(match["path"], path):
             found.append(_problem(checker, int(match["line"][:9]) + 1, f"{match['message']}: {match['rest']}"))
     return found[:MAX_PROBLEMS]
 
@@ -77,15 +77,15 @@ def new_problems(before: Sequence[Problem], after: Sequence[Problem]) -> list[Pr
 
     Problems on lines with the same text are the same. Of the others, as many are new as there are more of a kind.
     """
-    places = Counter((problem.key, problem.source) for problem in before)
+    known = Counter((problem.key, problem.source) for problem in before)
     moved = []
     for problem in after:
-        if places[problem.key, problem.source]:
-            places[problem.key, problem.source] -= 1
+        if known[problem.key, problem.source]:
+            known[problem.key, problem.source] -= 1
         else:
             moved.append(problem)
     kinds = Counter[tuple[str, str]]()
-    for (key, _), count in places.items():
+    for (key, _), count in known.items():
         kinds[key] += count
     fresh = []
     for problem in moved:
@@ -101,7 +101,7 @@ def _problem(checker: str, line: int, message: str) -> Problem:
     return Problem(checker=checker, line=line, message=text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…")
 
 
-def _is(reported: str, path: str) -> bool:
-    """Whether a checker speaks of this file. It may name it by its absolute path."""
+def _is_same_file(reported: str, path: str) -> bool:
+    """Whether a checker reports this file. It may use the absolute path."""
     name = posixpath.normpath(reported.strip())
     return name == path or name.endswith(f"/{path}")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.agent.definition import AgentDefinition
-from toolgate.agent.subagents import AT_ONCE, Known, SubAgents
+from toolgate.agent.subagents import MAX_RUNNING, OnSession, SubAgents
 from toolgate.distributed import dispatches
 from toolgate.distributed.names import agents_queue
 from toolgate.distributed.retry import retry_until_available
@@ -64,14 +64,20 @@ class WorkerSubAgents(SubAgents):
         """Calls whose sub-agent is awaited. Providers repeat call ids."""
 
     async def _child(
-        self, definition: AgentDefinition, model: ModelClient, prompt: str, description: str, call_id: str, known: Known
+        self,
+        definition: AgentDefinition,
+        model: ModelClient,
+        prompt: str,
+        description: str,
+        call_id: str,
+        on_session: OnSession,
     ) -> dict[str, Any]:
-        said = transcript.message("user", prompt, None, None)
+        said = transcript.new_message("user", prompt, None, None)
         ordinal = await self._ordinal(call_id)
         session_id = _identifier(self._taken.turn.id, call_id, ordinal, definition.name, prompt, description)
         about = {"call_id": call_id, "agent": definition.name, "session_id": session_id, "description": description}
         turn = await retry_until_available(lambda: self._db.write(lambda tx: self._begin(tx, said, about)))
-        known(session_id)
+        on_session(session_id)
         try:
             turn = await self._ended(turn)
         except asyncio.CancelledError:
@@ -104,8 +110,8 @@ class WorkerSubAgents(SubAgents):
         # this locks the session: two transactions must not count the same free slot
         transaction.clock(taken.lease.session_id)
         row = transaction.row(_RUNNING, taken.turn.id)
-        if row is not None and row[0] >= AT_ONCE:
-            raise SessionBusy(f"{AT_ONCE} sub-agents of this turn run already; the next one waits.")
+        if row is not None and row[0] >= MAX_RUNNING:
+            raise SessionBusy(f"{MAX_RUNNING} sub-agents of this turn run already; the next one waits.")
         transaction.run(
             "INSERT INTO sessions (id, mode, title, user_name, project, parent_id, model, approval_mode, created_at, "
             "updated_at) SELECT ?1, ?2, ?3, user_name, project, id, model, approval_mode, updated_at, updated_at "

@@ -156,11 +156,11 @@ def finish(
     ending: dict[str, Any],
     *,
     job: Job | None = None,
-    carried: str | None = None,
+    handoff_state: str | None = None,
 ) -> Turn:
     """End a turn, release its session, and delete its live output and its job."""
     turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
-    handoff.carry(transaction, lease.session_id, carried)
+    handoff.store(transaction, lease.session_id, handoff_state)
     leases.release(transaction, lease)
     end(transaction, turn_id)
     clear_live(transaction, lease.session_id)
@@ -198,24 +198,24 @@ def end(transaction: Transaction, turn_id: str) -> None:
     )
 
 
-def park(transaction: Transaction, taken: ClaimedTurn, carried: str | None = None) -> None:
+def park(transaction: Transaction, taken: ClaimedTurn, handoff_state: str | None = None) -> None:
     """Park a turn until its approval request is answered. No worker runs it, and its session is free."""
-    if _let_go(transaction, taken, carried):
+    if _let_go(transaction, taken, handoff_state):
         _move(transaction, taken.turn.id, "parked")
         turn_queue.complete(transaction, taken.job)
 
 
-def put_back(transaction: Transaction, taken: ClaimedTurn, carried: str | None = None) -> None:
+def put_back(transaction: Transaction, taken: ClaimedTurn, handoff_state: str | None = None) -> None:
     """Return a turn to its queue, unless another worker has it by now."""
-    if _let_go(transaction, taken, carried):
+    if _let_go(transaction, taken, handoff_state):
         requeue(transaction, taken.turn.id)
 
 
-def _let_go(transaction: Transaction, taken: ClaimedTurn, carried: str | None) -> bool:
+def _let_go(transaction: Transaction, taken: ClaimedTurn, handoff_state: str | None) -> bool:
     """Release the session of a turn; return whether this worker still had it."""
     if not leases.release(transaction, taken.lease):
         return False
-    handoff.carry(transaction, taken.lease.session_id, carried)
+    handoff.store(transaction, taken.lease.session_id, handoff_state)
     clear_live(transaction, taken.lease.session_id)
     return True
 

@@ -63,7 +63,7 @@ class DurableRunner:
         """
         said = None
         if content is not None:
-            said = transcript.message("user", mask(content, self._secrets), None, None, tuple(images))
+            said = transcript.new_message("user", mask(content, self._secrets), None, None, tuple(images))
             check_message(said.content, self._room, images)
         return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, said, request_id, rewind_to)))
 

@@ -204,29 +204,31 @@ class TurnExecutor:
             self._approver.parked = True
         if outcome is TurnOutcome.lost:
             return
-        carried = self._carried()
+        handoff_state = self._carried()
         await self.clear_live()
         let_go = dispatches.park if outcome is TurnOutcome.parked else dispatches.put_back
-        await self._dependencies.db.write(lambda tx: let_go(tx, self._taken, carried))
-        self._kept(carried)
+        await self._dependencies.db.write(lambda tx: let_go(tx, self._taken, handoff_state))
+        self._kept(handoff_state)
 
     async def _end(self, ending: TurnResult) -> TurnOutcome:
         said = {"status": ending.status, "code": ending.code, "error": ending.message, "details": ending.details}
-        taken, carried = self._taken, self._carried()
+        taken, handoff_state = self._taken, self._carried()
         await self.clear_live()
         try:
             await self._dependencies.db.write(
-                lambda tx: dispatches.finish(tx, taken.lease, taken.turn.id, said, job=taken.job, carried=carried)
+                lambda tx: dispatches.finish(
+                    tx, taken.lease, taken.turn.id, said, job=taken.job, handoff_state=handoff_state
+                )
             )
         except SessionFenced:
             return TurnOutcome.lost
-        self._kept(carried)
+        self._kept(handoff_state)
         return TurnOutcome.ended
 
     def _carried(self) -> str | None:
         """What the session hands on, if it is not stored yet. A sub-agent has only one turn and hands nothing on."""
         return None if self._turn is None or self._turn.handoff is None else self._turn.handoff.if_changed()
 
-    def _kept(self, carried: str | None) -> None:
+    def _kept(self, handoff_state: str | None) -> None:
         if self._turn is not None and self._turn.handoff is not None:
-            self._turn.handoff.mark_stored(carried)
+            self._turn.handoff.mark_stored(handoff_state)

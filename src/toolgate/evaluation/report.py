@@ -1,4 +1,4 @@
-"""What came out of the runs: one result per run, and the report about all of them as JSON and as Markdown."""
+"""The results of runs, and the report about all of them as JSON and as Markdown."""
 
 from __future__ import annotations
 

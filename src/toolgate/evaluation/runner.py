@@ -64,19 +64,19 @@ class Evaluation:
         self._settings = settings.model_copy(update={"session": session})
         self._tools = list(tools)
         self._repeat = repeat
-        self._places = asyncio.Semaphore(parallel)
+        self._slots = asyncio.Semaphore(parallel)
         self._on_result = on_result
 
     async def run(self) -> Report:
-        """Run everything; the results are in the order of the tasks, whatever ended first."""
-        turns = [(task, number) for task in self._tasks for number in range(1, self._repeat + 1)]
+        """Run all tasks; the results are in the order of the tasks."""
+        runs = [(task, number) for task in self._tasks for number in range(1, self._repeat + 1)]
         async with asyncio.TaskGroup() as group:
-            running = [group.create_task(self._one(task, number)) for task, number in turns]
+            running = [group.create_task(self._run_once(task, number)) for task, number in runs]
         name = NO_MODEL if self._model is None else str(getattr(self._model(), "name", "model"))
         return Report(model=name, runs=tuple(task.result() for task in running))
 
-    async def _one(self, task: Task, number: int) -> RunResult:
-        async with self._places:
+    async def _run_once(self, task: Task, number: int) -> RunResult:
+        async with self._slots:
             began = time.perf_counter()
             try:
                 with temporary_copy(task.workspace) as root, Workspace(root) as workspace:
@@ -104,7 +104,7 @@ class Evaluation:
     async def _calls(self, task: Task, workspace: Workspace) -> dict[str, Any]:
         failed = 0
         async with toolgate.open(
-            workspace.root, task.mode, _confined, self._settings, tools=self._tools, session_id=task.name
+            workspace.root, task.mode, _allow_confined, self._settings, tools=self._tools, session_id=task.name
         ) as toolset:
             for call in task.call:
                 failed += (await toolset.call(call.tool, **call.arguments)).is_error
@@ -119,7 +119,12 @@ class Evaluation:
         async with (
             InMemorySessions(self._settings.session) as sessions,
             AgentLoop(
-                self._model(), registry, sessions, workspace=workspace, approver=_confined, settings=self._settings
+                self._model(),
+                registry,
+                sessions,
+                workspace=workspace,
+                approver=_allow_confined,
+                settings=self._settings,
             ) as loop,
         ):
             session = await sessions.create(ToolMode(task.mode))
@@ -134,7 +139,7 @@ class Evaluation:
         return notes
 
 
-async def _confined(request: ApprovalRequest) -> Approval:
+async def _allow_confined(request: ApprovalRequest) -> Approval:
     """Allow what stays in the copy. Full access would reach beyond it."""
     full = "full access" in request.labels or "not confined" in request.labels
     return Approval(allowed=not full, message="an evaluation has no full access" if full else "")
@@ -150,7 +155,7 @@ async def _checked(check: Check, workspace: Workspace, settings: Settings) -> Ch
 
 
 async def _command_problem(check: Check, workspace: Workspace, settings: Settings) -> str:
-    """Run the command in a fresh shell in the sandbox: what the agent did to its own shell does not count."""
+    """Run the command in a fresh sandboxed shell, so that changes to the agent's own shell have no effect."""
     assert check.command is not None
     async with ShellSession(workspace, settings=settings) as shell:
         try:
@@ -160,17 +165,17 @@ async def _command_problem(check: Check, workspace: Workspace, settings: Setting
     if done.exit_code == 0:
         return ""
     how = f"took longer than {check.timeout:g} s" if done.timed_out else f"exit code {done.exit_code}"
-    said = (done.stderr.strip() or done.stdout.strip())[-200:]
-    return f"{how}{f': {said}' if said else ''}"
+    output = (done.stderr.strip() or done.stdout.strip())[-200:]
+    return f"{how}{f': {output}' if output else ''}"
 
 
 def _file_problem(check: Check, workspace: Workspace) -> str:
     assert check.file is not None
     try:
-        there = workspace.stat(check.file) is not None
-        if there is not check.exists:
+        exists = workspace.stat(check.file) is not None
+        if exists is not check.exists:
             return "it does not exist" if check.exists else "it exists"
-        text = workspace.read_text(check.file) if there else ""
+        text = workspace.read_text(check.file) if exists else ""
     except ToolError as error:
         return error.message
     if check.contains is not None and check.contains not in text:

@@ -60,8 +60,9 @@ class Check(Declared):
         if self.command is not None:
             return f"command {self.command!r}"
         kinds = {"contains": self.contains, "equals": self.equals, "matches": self.matches}
-        said = [f"{kind} {value!r:.60}" for kind, value in kinds.items() if value is not None]
-        return f"file {self.file!r} {' and '.join(said) if said else 'exists' if self.exists else 'does not exist'}"
+        conditions = [f"{kind} {value!r:.60}" for kind, value in kinds.items() if value is not None]
+        existence = "exists" if self.exists else "does not exist"
+        return f"file {self.file!r} {' and '.join(conditions) or existence}"
 
 
 class Task(Declared):
@@ -102,7 +103,7 @@ def load_tasks(directory: str | os.PathLike[str]) -> list[Task]:
                 try:
                     tasks.append(_task(workspace, root, path))
                 except (ValueError, ToolError) as error:
-                    problems += _said(root / path, error)
+                    problems += _problem_lines(root / path, error)
     except OSError as error:
         raise ConfigError([f"{root}: {error.strerror}. Name a directory with tasks"]) from None
     names = [task.name for task in tasks]
@@ -129,21 +130,21 @@ def _task(workspace: Workspace, root: Path, path: str) -> Task:
         document = tomllib.loads(workspace.read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"is not TOML: {error}") from None
-    place = (root / path).parent
-    name = place.name if path.endswith(f"/{TASK_FILE}") else Path(path).stem
+    directory = (root / path).parent
+    name = directory.name if path.endswith(f"/{TASK_FILE}") else Path(path).stem
     folder = document.get("workspace", "workspace")
     if not isinstance(folder, str):
         raise ValueError("workspace must be the name of a directory")
-    return Task.model_validate({"name": name, **document, "workspace": (place / folder).resolve()})
+    return Task.model_validate({"name": name, **document, "workspace": (directory / folder).resolve()})
 
 
-def _said(path: Path, error: Exception) -> list[str]:
+def _problem_lines(path: Path, error: Exception) -> list[str]:
     if not isinstance(error, ValidationError):
         return [f"{path}: {getattr(error, 'message', error)}"]
     lines = []
     for item in error.errors(include_url=False, include_input=False, include_context=False):
-        place = ".".join(map(str, item["loc"]))
+        key = ".".join(map(str, item["loc"]))
         unknown = item["type"] == "extra_forbidden"
         text = "is not a key of a task" if unknown else item["msg"].removeprefix("Value error, ")
-        lines.append(f"{path}: {place + ': ' if place else ''}{text}")
+        lines.append(f"{path}: {key + ': ' if key else ''}{text}")
     return lines

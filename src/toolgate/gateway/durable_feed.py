@@ -107,9 +107,9 @@ class _Watching:
 
     def _tell(self, found: LiveView) -> None:
         self._printed = found.number
-        if found.said is not None and found.said != self.latest:
-            self._tell_text(found.said)
-        for piece in found.printed:
+        if found.text is not None and found.text != self.latest:
+            self._tell_text(found.text)
+        for piece in found.output:
             for listener in list(self.listeners):
                 listener.output(piece.call_id, piece.stream, piece.text, piece.left_out)
 

@@ -12,7 +12,7 @@ from toolgate.gateway.outputs import LocalBlobs
 from toolgate.gateway.service import Service
 from toolgate.gateway.turns import LocalFeed, LocalTurns
 from toolgate.protocol.ports import TurnRunner
-from toolgate.runtime.remembered import can_remember_for_project
+from toolgate.runtime.project_rules import can_remember_for_project
 from toolgate.workspace.own_commands import OwnCommands
 
 if TYPE_CHECKING:

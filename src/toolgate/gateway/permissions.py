@@ -73,7 +73,7 @@ async def _is_stored(service: Service, approval_id: str, answer: Approval, user:
 
 async def listed(service: Service, session_id: str) -> list[dict[str, Any]]:
     """Everything that was remembered for a session and for its project. Raises `PolicyError`."""
-    from toolgate.runtime.remembered import project_rules
+    from toolgate.runtime.project_rules import project_rules
 
     found = await service.sessions.permissions(session_id)
     rules = [
@@ -95,7 +95,7 @@ async def listed(service: Service, session_id: str) -> list[dict[str, Any]]:
 
 async def removed(service: Service, session_id: str, permission_id: str) -> bool:
     """Take back one of them; False if there is no such permission. Raises `PolicyError`."""
-    from toolgate.runtime.remembered import remove_rule
+    from toolgate.runtime.project_rules import remove_rule
 
     if await service.sessions.remove_permission(session_id, permission_id):
         return True

@@ -51,16 +51,16 @@ class SessionMethods:
 
     async def _retry(self, request: Request, params: requests.ChatRetry) -> None:
         session = await self._methods.owned(params.session_id)
-        seq, content = await self._service.sessions.last_said(session.id)
-        images = await self._service.sessions.images_said(session.id, seq)
+        seq, content = await self._service.sessions.last_user_message(session.id)
+        images = await self._service.sessions.user_message_images(session.id, seq)
         await self._methods.take_turn(request, session, content, params.request_id, rewind_to=seq, images=images)
 
     async def _resend(self, request: Request, params: requests.ChatResend) -> None:
         session = await self._methods.owned(params.session_id)
         sessions = self._service.sessions
-        seq, _ = await sessions.last_said(session.id)
+        seq, _ = await sessions.last_user_message(session.id)
         if params.images is None:
-            images = await sessions.images_said(session.id, seq)
+            images = await sessions.user_message_images(session.id, seq)
         else:
             images = await stored_images(sessions, session.id, params.images)
         await self._methods.take_turn(request, session, params.content, params.request_id, rewind_to=seq, images=images)

@@ -40,10 +40,10 @@ def of_environment(environ: Mapping[str, str]) -> str:
 def of_browser(accept_language: str) -> str:
     """Return the language that a browser's `Accept-Language` prefers; English if it names none of ours."""
     offers = list[tuple[float, int, str]]()
-    for place, part in enumerate(accept_language.split(",", _MAX_LANGUAGES)[:_MAX_LANGUAGES]):
+    for index, part in enumerate(accept_language.split(",", _MAX_LANGUAGES)[:_MAX_LANGUAGES]):
         tag, _, parameter = part.partition(";")
         weight = re.fullmatch(_WEIGHT, parameter) if parameter else None
         quality = float(weight[1]) if weight else 0.0 if parameter else 1.0
         if quality > 0 and (language := match(tag)):
-            offers.append((-quality, place, language))
+            offers.append((-quality, index, language))
     return min(offers)[2] if offers else ENGLISH

@@ -1,4 +1,4 @@
-"""Asking a person."""
+"""Approval requests: what a person is asked about a call, and the answer."""
 
 from typing import Literal
 

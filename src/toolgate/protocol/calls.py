@@ -1,4 +1,4 @@
-"""What goes in and what comes out: calls, results, definitions and denials."""
+"""Calls and their results, definitions of tools, and denials by the mode."""
 
 from typing import Any, Self
 

@@ -1,8 +1,8 @@
-"""What an operator chooses by name: the model's provider, the sandbox layer, the part of a long output that is kept.
+"""Choices that an operator makes by name: the model's provider, the sandbox layer, how long outputs are cut.
 
 One table per choice. Settings, the command line, `toolgate doctor` and the rooms that implement the choices read these
-tables and name nothing themselves. An implementation is written `module:name`, and is imported when it is chosen.
-`docs/extending.md` shows how to add to each table.
+tables, so that each name is written only here. An implementation is written `module:name`, and is imported when it is
+chosen. `docs/extending.md` shows how to add to each table.
 """
 
 from __future__ import annotations

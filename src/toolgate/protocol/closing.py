@@ -1,4 +1,4 @@
-"""What is closed with `aclose`, and can be used with `async with`."""
+"""`AsyncClosing`: base of objects that are closed with `aclose` or with `async with`."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType

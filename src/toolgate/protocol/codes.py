@@ -31,11 +31,11 @@ class ErrorCode(StrEnum):
     MODE_DENIED = "MODE_DENIED"
     """The tool exists, and the session's mode does not allow it."""
     APPROVAL_DENIED = "APPROVAL_DENIED"
-    """A person, a policy or the absence of an approver said no."""
+    """A person or a policy denied the call, or there is no approver."""
     CANCELLED = "CANCELLED"
-    """The caller took the call back."""
+    """The caller cancelled the call."""
     CIRCUIT_OPEN = "CIRCUIT_OPEN"
-    """The tool failed repeatedly and rests for a while."""
+    """The tool failed repeatedly and is paused."""
 
     __hash__ = str.__hash__  # looked up on every failure; the enum's own hash is a call into Python
 

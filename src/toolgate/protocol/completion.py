@@ -1,4 +1,4 @@
-"""An envelope as it leaves the runtime: with every field filled in, and certain to be valid JSON and Unicode."""
+"""Completes an envelope: fills in every field, and makes sure that it is valid JSON and Unicode."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def complete(
         data_text = encode(data if data_is_shown else _without_plain_texts(data)) if data else ""
         beside = encode([stats, context]) if stats or context else ""
     except (ValueError, TypeError, RecursionError) as error:
-        raise UnusableResponseError(f"returned what JSON cannot say ({type(error).__name__})") from None
+        raise UnusableResponseError(f"returned what JSON cannot express ({type(error).__name__})") from None
     completed = _new_response(
         {
             **fields,

@@ -1,4 +1,4 @@
-"""What a message or a result carries besides text: pictures.
+"""Pictures in messages and results.
 
 The envelope stays plain JSON: the bytes of a picture are in `ToolResponse.content`, never in `data`. A log stores a
 `StoredImage`, which names the bytes by their hash.
@@ -93,7 +93,7 @@ def described(pictures: Iterable[Picture]) -> str:
 
 
 SHOWN = "Shown here"
-"""What a summary says of pictures, which it cannot show."""
+"""The note of a summary about pictures, which it cannot show."""
 
 
 def noted(text: str, note: str) -> str:

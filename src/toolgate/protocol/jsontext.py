@@ -1,4 +1,4 @@
-"""Strict, compact JSON: no NaN, nothing that JSON cannot say, no spaces."""
+"""Strict, compact JSON: no NaN, nothing that JSON cannot express, no spaces."""
 
 import json
 import json.encoder
@@ -26,7 +26,7 @@ _chunks = _chunks_of()
 
 
 _SCALARS = frozenset({str, int, bool, type(None)})
-"""What both encoders write alike; floats they do not."""
+"""Types that both encoders write in the same way; floats differ."""
 
 
 def encode_result(value: Any) -> str:
@@ -38,7 +38,7 @@ def encode_result(value: Any) -> str:
 
 
 def encode(value: Any) -> str:
-    """`value` as JSON; raises `ValueError`, `TypeError` or `RecursionError` for what JSON cannot say."""
+    """`value` as JSON; raises `ValueError`, `TypeError` or `RecursionError` for what JSON cannot express."""
     return "".join(_chunks(value, 0))
 
 

@@ -1,4 +1,4 @@
-"""What a call is going to do, known before anyone is asked."""
+"""`Plan`: what a call is going to do, known before a person is asked."""
 
 import hashlib
 import json
@@ -37,35 +37,35 @@ class Plan(BaseModel):
     """The paths, relative to the root, that the call will touch."""
     preconditions: tuple[Precondition, ...] = ()
     checks_preconditions: bool = Field(default=False, exclude=True)
-    """`execute` itself refuses, in the moment of its effect, if a precondition no longer holds: the runtime does not
-    look before it."""
+    """Whether `execute` itself checks the preconditions at the moment of its effect. Then the runtime does not check
+    them before."""
     commands: tuple[tuple[str, ...], ...] = ()
     """The words of every simple command that may run (Bash); policy rules match on them."""
     harmless: tuple[tuple[str, ...], ...] = ()
     """Those of `commands` that need no rule to be allowed."""
     plain: bool = False
-    """`commands` is all that there is to it, without redirection, assignment or anything unresolved: only then may
-    rules that allow each of them allow the whole."""
+    """Whether the call does nothing besides `commands`: no redirection, assignment or anything unresolved. Only then do
+    rules that allow each command allow the call."""
     suspects: tuple[tuple[str, ...], ...] = ()
     """The words of programs that are not known (Bash): a rule against one of them asks."""
     asks: bool = False
-    """The analysis wants a person to decide, whatever the tool's default is."""
+    """Whether the analysis wants a person to decide, whatever the tool's default is."""
     unconfined: bool = False
-    """The sandbox does not enforce what the access promises. No rule that allows answers the question about that."""
+    """Whether the sandbox cannot enforce `access`. A person is then asked, and no rule that allows can prevent it."""
     reason: str = ""
     """Why it asks."""
     reveals: tuple[str, ...] = ()
     """Files that may hold secrets and whose content the call shows. It asks, unless a rule allows reading them."""
     reversible: bool = False
-    """Undo can take back everything that the call changes. The approval mode `accept_edits` lets it run without asking,
-    unless a rule asks."""
+    """Whether undo can restore everything that the call changes. The approval mode `accept_edits` lets it run without
+    asking, unless a rule asks."""
     prefixes: tuple[tuple[str, ...], ...] = ()
     """First words of the command that a person may be offered to allow from now on, with any words after them; empty
     if only the exact call can be remembered."""
     once: str = ""
     """Why an approval is for this one call and cannot be remembered: something is only known when it runs."""
     question: Question | None = Field(default=None, exclude=True)
-    """What the person is asked for, if it is an answer: no rule can give it. It is part of the arguments."""
+    """The question, if the person is asked for an answer. No rule can answer it. It is part of the arguments."""
     payload: Any = Field(default=None, exclude=True, repr=False)
     """What `prepare` hands to `execute`; private to the tool."""
 

@@ -1,4 +1,4 @@
-"""What lower rooms need from the outside, as Protocols. Only `compose.py` knows the implementations."""
+"""Ports: what lower rooms need from higher ones, as Protocols. Only `compose.py` knows the implementations."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -37,7 +37,7 @@ class Unattended(Approver, Protocol):
 
 @runtime_checkable
 class Recorder(Protocol):
-    """Keeps what happened.
+    """Stores records of calls.
 
     MUST have stored a record durably when `record` returns: a call is executed only after its `started` record.
     MUST NOT change the record. A recorder that raises stops the call before it is executed.
@@ -63,7 +63,7 @@ class MemoryStore(Protocol):
 
 @runtime_checkable
 class TodoStore(Protocol):
-    """The session's list of work. `replace` MUST store the whole list or nothing."""
+    """The session's to-do list. `replace` MUST store the whole list or nothing."""
 
     async def replace(self, items: list[dict[str, str]]) -> None:
         """Replace the list."""
@@ -111,7 +111,7 @@ class AgentRunner(Protocol):
 
 @runtime_checkable
 class CallAgentRunner(AgentRunner, Protocol):
-    """One that can say which call a sub-agent works for."""
+    """An `AgentRunner` that is told which call a sub-agent works for."""
 
     async def run_for(self, call_id: str, agent: str, prompt: str, description: str) -> dict[str, Any]:
         """The same as `run`."""
@@ -120,10 +120,10 @@ class CallAgentRunner(AgentRunner, Protocol):
 
 @runtime_checkable
 class ResumableAgentRunner(CallAgentRunner, Protocol):
-    """One whose sub-agents have ids: they can be resumed, run in the background, and asked for their state.
+    """An `AgentRunner` whose sub-agents have ids: they can be resumed, run in the background, and asked for a state.
 
     The answers of `run_for`, `resume_for` and `state_of` MAY have a `task_id`; that of `state_of` has `running` while
-    the sub-agent runs. A task of another session MUST be as unknown as one that never was.
+    the sub-agent runs. A task of another session MUST be treated as unknown.
     """
 
     async def resume_for(self, call_id: str, task_id: str, prompt: str) -> dict[str, Any]:
@@ -137,13 +137,13 @@ class ResumableAgentRunner(CallAgentRunner, Protocol):
         ...
 
     async def state_of(self, task_id: str) -> dict[str, Any]:
-        """How a sub-agent is, or its answer."""
+        """The state of a sub-agent, or its answer."""
         ...
 
 
 @runtime_checkable
 class Clock(Protocol):
-    """Time, so that tests can hold it."""
+    """The source of time, which tests can replace."""
 
     def monotonic(self) -> float:
         """Seconds that never go backwards."""
@@ -174,7 +174,7 @@ class LoggedEvent(Protocol):
 
     @property
     def payload(self) -> Mapping[str, Any]:
-        """What is to be said about it."""
+        """The details of the event."""
         ...
 
     @property
@@ -184,7 +184,7 @@ class LoggedEvent(Protocol):
 
 
 class LiveListener(Protocol):
-    """Told what is not in the log yet. MUST return at once and MUST NOT raise."""
+    """Receives what is not in the log yet. Its methods MUST return at once and MUST NOT raise."""
 
     def text(self, base: int, offset: int, text: str) -> None:
         """A piece of the message that comes after event `base`, from its character `offset` on."""
@@ -201,10 +201,10 @@ class LiveListener(Protocol):
 
 @runtime_checkable
 class EventFeed(Protocol):
-    """What happens in sessions: the log, and what is about to be in it.
+    """What happens in sessions: the log, and live events that are not in the log yet.
 
-    The log is the truth. What is live MAY be missing, for those who join late or watch from another process; it MUST
-    NOT say anything that the log will not.
+    The log is complete. Live events MAY be missing, for listeners that join late or watch from another process. They
+    MUST NOT contain anything that will not be in the log.
     """
 
     async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[LoggedEvent]:
@@ -216,11 +216,11 @@ class EventFeed(Protocol):
         ...
 
     def listen(self, session_id: str, listener: LiveListener) -> None:
-        """Tell the listener what is live from now on; first of all, the message that is being written."""
+        """Send live events to the listener from now on, beginning with the message that is being written."""
         ...
 
     def so_far(self, session_id: str) -> tuple[int, str]:
-        """The event that the message in the making comes after, and its text until now; empty if none is known."""
+        """The event that precedes the message that is being written, and its text so far; empty if there is none."""
         ...
 
     def failure(self, session_id: str) -> str:
@@ -228,7 +228,7 @@ class EventFeed(Protocol):
         ...
 
     def leave(self, session_id: str, listener: LiveListener) -> None:
-        """Tell the listener no more."""
+        """Stop sending live events to the listener."""
         ...
 
 
@@ -252,7 +252,7 @@ class TurnRunner(Protocol):
         message, which the session has stored.
 
         MUST raise `SessionBusy` if a turn of the session runs already, and begin no second turn for a request id that
-        has begun one (`RequestRepeated`). What happens from then on is in the log; nobody needs what is returned.
+        has begun one (`RequestRepeated`). What happens after that is in the log; the return value is not used.
         """
         ...
 
@@ -272,7 +272,7 @@ class WorkspaceProvider(Protocol):
     async def restore(self, lease: Any) -> str:
         """The directory of the lease's session, with the files that the last `save` stored.
 
-        MUST raise `WorkspaceError`, which says what to do, if the files are not to be had. MUST NOT overwrite anything
+        MUST raise `WorkspaceError`, which says what to do, if the files are not available. MUST NOT overwrite anything
         then.
         """
         ...
@@ -290,12 +290,12 @@ class WorkspaceProvider(Protocol):
 
 
 class BlobStore(Protocol):
-    """Whole outputs, too long for a message."""
+    """Stores full outputs that are too long for a message."""
 
     async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
-        """All of what a result of this session refers to, piece by piece.
+        """The full output that a result of this session refers to, in pieces.
 
-        MUST raise `OutputMissing`, which says why, if it is not to be had. An iterator that cannot go on MUST raise:
-        it never ends early.
+        MUST raise `OutputMissing`, which says why, if it is not available. An iterator that cannot continue MUST raise;
+        it MUST NOT end early.
         """
         ...

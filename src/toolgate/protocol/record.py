@@ -1,4 +1,4 @@
-"""What is kept about a call."""
+"""Records of calls: decisions, starts and ends."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,4 @@
-"""Where the rest of an output is that was cut for the model."""
+"""Finds the files with the full output of a result that was cut for the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def references(data: object) -> dict[str, str]:
-    """The files that an envelope's data refers to: `whole`, `stdout`, `stderr` → path, the most telling first."""
+    """The files that an envelope's data refers to: `whole`, `stdout`, `stderr` → path, the most useful first."""
     if not isinstance(data, Mapping):
         return {}
     found: dict[str, Any] = {}

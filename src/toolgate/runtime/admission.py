@@ -26,7 +26,7 @@ _UNKNOWN, _INVALID = ErrorCode.TOOL_NOT_FOUND, ErrorCode.INVALID_PARAM
 
 
 class _Available:
-    """The tools that a caller may use, and what that depends on."""
+    """The names of the tools that a caller may use, and the state that they were looked up in."""
 
     def __init__(self, names: list[str], changes: int, mode: ToolMode, approval_mode: ApprovalMode) -> None:
         self.names = names
@@ -68,7 +68,7 @@ class Admission:
             if resolved.foreign is None and (resolved.keys is None or invocation.arguments.keys() <= resolved.keys):
                 invocation.params = resolved.read(given if invocation.arguments else "{}")
                 return None
-            return _doubtful(invocation, resolved, given)
+            return _check_keys(invocation, resolved, given)
         except ArgumentsError as error:
             return _unreadable(invocation, invocation.found, str(error))
         except ValidationError as error:
@@ -79,22 +79,22 @@ class Admission:
     def _has_passed(self, resolved: ResolvedTool) -> bool:
         """Whether the tool has passed its gates, and nothing that they depend on has changed since."""
         return (
-            resolved.passed_at == self._changes.count
-            and resolved.passed_in is self._context.mode
-            and resolved.passed_as is self._context.state.approval_mode
+            resolved.passed_at_change == self._changes.count
+            and resolved.passed_in_mode is self._context.mode
+            and resolved.passed_in_approval_mode is self._context.state.approval_mode
             and self._breaker.quiet
         )
 
     def _look_up(self, invocation: Invocation) -> ToolResponse | None:
-        """Resolve the tool and check its gates. That it passed is remembered until the registry or the mode changes."""
+        """Resolve the tool and check its gates. A pass is cached until the registry or a mode changes."""
         resolved = invocation.resolved = self.resolve(invocation.name)
         if resolved is None:
             return self._unknown(invocation)
-        resolved.passed_at = -1
+        resolved.passed_at_change = -1
         refusal = self.gates(invocation, resolved)
         if refusal is None and self._is_cacheable and not resolved.rests:
-            resolved.passed_at, resolved.passed_in = self._changes.count, self._context.mode
-            resolved.passed_as = self._context.state.approval_mode
+            resolved.passed_at_change, resolved.passed_in_mode = self._changes.count, self._context.mode
+            resolved.passed_in_approval_mode = self._context.state.approval_mode
         return refusal
 
     def gates(self, invocation: Invocation, resolved: ResolvedTool) -> ToolResponse | None:
@@ -123,7 +123,7 @@ class Admission:
         return None
 
     def gates_again(self, invocation: Invocation, resolved: ResolvedTool) -> ToolResponse | None:
-        """The same after an approval: the registry may have changed meanwhile."""
+        """Check the gates again after an approval, because the registry may have changed meanwhile."""
         if self._has_passed(resolved):
             return None
         name = resolved.name
@@ -196,8 +196,8 @@ class Admission:
         return self._registry.check_mode(name, self._context.mode, approval_mode)
 
 
-def _doubtful(invocation: Invocation, resolved: ResolvedTool, given: str | dict[str, Any]) -> ToolResponse | None:
-    """What is wrong with the arguments of a foreign tool, or with keys that the parameter model itself would take."""
+def _check_keys(invocation: Invocation, resolved: ResolvedTool, given: str | dict[str, Any]) -> ToolResponse | None:
+    """The refusal of arguments that a foreign tool's schema rejects, or of unknown keys that the model would ignore."""
     problems = _problems(invocation, resolved, given)
     if problems:
         return _invalid(invocation, resolved, problems)
@@ -221,7 +221,7 @@ def _invalid(invocation: Invocation, resolved: ResolvedTool, problems: dict[str,
 
 
 def _example(invocation: Invocation, resolved: ResolvedTool, keys: Iterable[str]) -> str:
-    """Arguments that fit. The known keys that unknown ones seem to stand for are among them."""
+    """Example arguments for the repair message, with the known keys that unknown keys probably mean."""
     given = [key for key in keys if key in invocation.arguments]
     if not given:
         return resolved.example

@@ -13,7 +13,7 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 100
 """Arrays and objects nested deeper than this are refused."""
 SURELY_SMALL = MAX_BYTES // 4
-"""Characters that are within the limit, whatever they are."""
+"""A text with this many characters is within the limit, whatever characters they are."""
 
 _BLANK = " \t\r\n"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -53,8 +53,8 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return value
 
 
-def _at(problem: str, text: str, place: int) -> str:
-    line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+def _at(problem: str, text: str, position: int) -> str:
+    line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
     return f"{problem} at line {line} column {column}"
 
 
@@ -97,4 +97,4 @@ def _finite(text: str) -> float:
 
 _decoder: Any = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
 _scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once
-"""The value that begins at a place, and where it ends; `StopIteration` with the place where a value is missing."""
+"""The value at a position, and where it ends. `StopIteration` has the position where a value is missing."""

@@ -29,7 +29,7 @@ class BoundTool:
 
 
 def _to_json(arguments: dict[str, Any]) -> str:
-    """Return the arguments as a model would write them. What JSON cannot express, the pipeline refuses."""
+    """Return the arguments as a model would write them. The pipeline refuses what JSON cannot express."""
     try:
         return json.dumps(arguments)
     except (TypeError, ValueError, RecursionError) as error:

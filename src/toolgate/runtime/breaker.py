@@ -1,11 +1,11 @@
-"""The circuit breaker: a tool that keeps breaking rests for a while."""
+"""The circuit breaker: a tool that fails repeatedly is paused."""
 
 from toolgate.protocol.ports import Clock
 
 THRESHOLD = 3
 """Internal failures in a row that open the breaker."""
-REST = 60.0
-"""Seconds until one call may try again."""
+PAUSE_SECONDS = 60.0
+"""Seconds that a tool is paused. After that, one call may try it."""
 
 
 class Breaker:
@@ -17,7 +17,7 @@ class Breaker:
         self._open_until: dict[str, float] = {}
         self._trying: set[str] = set()
         self.quiet = True
-        """Whether no tool has failures that count: every call may run."""
+        """Whether no tool has failures in a row, so that every call may run."""
 
     def is_open(self, name: str) -> bool:
         """Whether the breaker is open for the tool, or another call is trying it. The tool is hidden meanwhile."""
@@ -25,11 +25,11 @@ class Breaker:
         return until is not None and (name in self._trying or self._clock.monotonic() < until)
 
     def remaining(self, name: str) -> float:
-        """Seconds until a call may try."""
+        """Seconds until a call may try the tool."""
         return max(0.0, self._open_until.get(name, 0.0) - self._clock.monotonic())
 
     def begin(self, name: str) -> bool:
-        """Whether a call may run. After the rest exactly one may, until its outcome is known."""
+        """Whether a call may run. After the pause, only one call may run until its outcome is known."""
         if name not in self._open_until:
             return True
         if self.is_open(name):
@@ -38,12 +38,12 @@ class Breaker:
         return True
 
     def end(self, name: str, *, broken: bool | None) -> None:
-        """The call ended: it broke, it worked, or (None) it ended without showing either."""
+        """Note the end of a call. `broken` is None if the call does not show whether the tool works."""
         if broken:
             self.quiet = False
             count = self._failures[name] = self._failures.get(name, 0) + 1
             if count >= THRESHOLD:
-                self._open_until[name] = self._clock.monotonic() + REST
+                self._open_until[name] = self._clock.monotonic() + PAUSE_SECONDS
         elif broken is False and self._failures:
             self._failures.pop(name, None)
             self._open_until.pop(name, None)

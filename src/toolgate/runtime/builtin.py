@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.tools.builtin import optional_tools, written_agent_tools, written_tools
+from toolgate.tools.builtin import lazy_agent_tools, lazy_tools, optional_tools
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def builtin_registry(settings: Settings | None = None) -> ToolRegistry:
     """A new registry with every built-in tool, and with those that `settings` turn on."""
     registry = ToolRegistry()
-    for written in written_tools():
-        registry.add_written(written)
-    for tool in () if settings is None else optional_tools(settings):
-        registry.register(tool)
+    for tool in lazy_tools():
+        registry.add_lazy(tool)
+    for optional in () if settings is None else optional_tools(settings):
+        registry.register(optional)
     return registry
 
 
@@ -28,6 +28,6 @@ def agent_registry(settings: Settings | None = None) -> ToolRegistry:
     of deferred tools.
     """
     registry = builtin_registry(settings)
-    for written in written_agent_tools():
-        registry.add_written(written)
+    for tool in lazy_agent_tools():
+        registry.add_lazy(tool)
     return registry

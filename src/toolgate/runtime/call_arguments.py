@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 
 def arguments_json(name: str, arguments: Mapping[str, object]) -> str:
-    """Return the JSON. Raises `TypeError`, naming the argument, for a value that JSON cannot say."""
+    """Return the JSON. Raises `TypeError`, naming the argument, for a value that JSON cannot express."""
     parts = [f"{json.dumps(key)}:{_one(name, key, value)}" for key, value in arguments.items()]
     return f"{{{','.join(parts)}}}"
 
@@ -19,8 +19,8 @@ def _one(name: str, key: str, value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_converted)
     except (TypeError, ValueError, RecursionError) as error:
-        said = f"{name}: argument {key!r} is {value!r:.80}, which JSON cannot say ({error})"
-        raise TypeError(f"{said}: pass text, numbers, lists or tables") from None
+        problem = f"{name}: argument {key!r} is {value!r:.80}, which JSON cannot express ({error})"
+        raise TypeError(f"{problem}: pass text, numbers, lists or tables") from None
 
 
 def _converted(value: object) -> object:

@@ -1,4 +1,4 @@
-"""What Claude Code calls our tools, so that hooks that were written for it guard the same calls here."""
+"""The names that Claude Code has for our tools, so that hooks written for it also match the calls here."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _FILES = {
 
 
 def claude_name(matcher: str, name: str) -> str:
-    """The name in Claude Code by which a matcher means a tool; empty if it does not mean it by such a name."""
-    return next((theirs for theirs in _NAMES.get(name, ()) if re.fullmatch(matcher, theirs)), "")
+    """The name in Claude Code by which a matcher matches a tool; empty if it matches none of its names."""
+    return next((alias for alias in _NAMES.get(name, ()) if re.fullmatch(matcher, alias)), "")
 
 
 def claude_paths(name: str, arguments: Any, workspace: Workspace | None) -> list[dict[str, str]]:
-    """What a hook for Claude Code looks at besides our arguments: the absolute path, once for every file of a patch."""
+    """The extra arguments for a hook of Claude Code: the absolute path. For a patch, one item per file."""
     if not isinstance(arguments, dict):
         return [{}]
     if name == "apply_patch":
@@ -58,7 +58,7 @@ def _absolute(path: str, workspace: Workspace | None, directory: str = ".") -> s
     root = str(workspace.root)
     try:
         return os.path.normpath(os.path.join(root, workspace.relative(path, directory)))
-    except ToolError:  # it leads out of the project, which the tool says
+    except ToolError:  # the path leads out of the project; the tool reports that
         return os.path.normpath(os.path.join(root, directory, path))
 
 

@@ -1,4 +1,4 @@
-"""`DeferredApprover`: keeps approval requests open until somebody answers them, as a web application needs it."""
+"""`DeferredApprover`: keeps approval requests open until somebody answers them, for example in a web application."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DeferredApprover:
     ) -> None:
         """`timeout`: seconds after which a request counts as answered with no; None: it waits.
 
-        `on_request` is told about each new request, in the event loop of the call; it must return at once.
+        `on_request` is called with each new request, in the event loop of the call; it must return at once.
         """
         if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
             raise ValueError(f"timeout must be seconds above 0, or None to wait for ever, not {timeout!r}")

@@ -1,4 +1,4 @@
-"""The words for calls that do not get as far as their arguments."""
+"""Error messages for calls that are refused before their arguments are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def shown_name(name: str) -> str:
 
 
 class UnknownTool:
-    """What a call of a tool that does not exist is told. Only names that the caller may use are listed."""
+    """The message for a call of an unknown tool. Only names that the caller may use are listed."""
 
     def __init__(self, available: Sequence[str]) -> None:
         self._names = f"available tools: {', '.join(available)}." if available else ""
@@ -39,7 +39,7 @@ class UnknownTool:
 def denied(
     name: str, call_id: str, mode: ToolMode, allowed: frozenset[ToolMode], *, coding_enabled: bool
 ) -> ToolDenied:
-    """What a mode denial says; the same call always gets the same words."""
+    """The denial of a call by the mode; the same call always gets the same text."""
     if not allowed:
         message = f"Tool '{name}' is not enabled in any mode."
         action = "Continue without this tool."
@@ -71,7 +71,7 @@ PLAN_NEXT = (
 
 
 def not_in_approval_mode(name: str, call_id: str, mode: ToolMode, approval_mode: ApprovalMode) -> ToolDenied:
-    """What a denial says if the person's approval mode is what denies the call."""
+    """The denial of a call by the person's approval mode."""
     if approval_mode is ApprovalMode.plan:
         message = f"Tool '{name}' is not available: the session is in plan mode, in which nothing is changed."
         action = PLAN_NEXT
@@ -105,7 +105,7 @@ def closed() -> ToolResponse:
 
 
 def circuit_open(name: str, seconds: float, reason: str = "") -> ToolResponse:
-    """The tool rests."""
+    """The envelope of a call whose tool is paused."""
     return ToolResponse.failure(
         ErrorCode.CIRCUIT_OPEN,
         f"Tool '{name}' is paused: {reason}." if reason else f"Tool '{name}' failed repeatedly and is paused.",

@@ -34,7 +34,7 @@ Invoke = Callable[["Invocation", "PendingResult"], Awaitable[Any]]
 
 
 class Executor:
-    """Runs the tools of one context, writers one after another."""
+    """Runs the tools of one context. Writers run one after another."""
 
     def __init__(self, context: ToolContext, breaker: Breaker, recording: Recording | None) -> None:
         self._context = context
@@ -117,15 +117,15 @@ def invoker(tool: Tool[Any], declaration: Declaration) -> Invoke:
         def invoke(invocation: Invocation, _pending: PendingResult) -> Awaitable[Any]:
             return tool.execute(invocation.params, invocation.context)
 
-    return invoke if declaration.timeout is None else _within(declaration.timeout, declaration.name, invoke)
+    return invoke if declaration.timeout is None else _with_timeout(declaration.timeout, declaration.name, invoke)
 
 
 def responder(tool: Tool[Any], name: str) -> Callable[[Any], ToolResponse]:
-    """The function that puts a returned value into an envelope; for tools that must return envelopes, a failure."""
+    """The function that turns a returned value into an envelope; for native tools, which must return one, a failure."""
     if isinstance(tool, ForeignTool):
         return lambda value: to_response(name, value)
     if isinstance(tool, FunctionTool):
-        return lambda value: result_in_envelope(value, tool.said)
+        return lambda value: result_in_envelope(value, tool.success_text)
     return lambda value: internal(name, f"returned {type(value).__name__} instead of a ToolResponse")
 
 
@@ -144,20 +144,20 @@ def _foreign(tool: ForeignTool) -> Invoke:
     return invoke
 
 
-def _within(seconds: float, name: str, invoke: Invoke) -> Invoke:
+def _with_timeout(seconds: float, name: str, invoke: Invoke) -> Invoke:
     """Runs the tool in a task of its own, so that a call is answered even if the tool ignores its timeout."""
 
     async def within(invocation: Invocation, pending: PendingResult) -> Any:
-        task = asyncio.ensure_future(_outcome(invoke(invocation, pending)))
+        task = asyncio.ensure_future(_value_or_error(invoke(invocation, pending)))
         try:
             await asyncio.wait([task], timeout=seconds)
             if not task.done():
                 task.cancel()
                 await asyncio.wait([task], timeout=GRACE / 2)
                 if not task.done() or task.cancelled():
-                    return _late(invocation, task, name, seconds)
+                    return _timed_out(invocation, task, name, seconds)
         except asyncio.CancelledError:
-            await _stopped(invocation, task)
+            await _cancel_and_wait(invocation, task)
             raise
         value, error = task.result()
         if error is not None:
@@ -167,7 +167,7 @@ def _within(seconds: float, name: str, invoke: Invoke) -> Invoke:
     return within
 
 
-async def _outcome(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+async def _value_or_error(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
     """The value or the error. Nothing that a tool raises may leave its task."""
     try:
         return await work, None
@@ -177,7 +177,7 @@ async def _outcome(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-async def _stopped(invocation: Invocation, task: asyncio.Future[Any]) -> None:
+async def _cancel_and_wait(invocation: Invocation, task: asyncio.Future[Any]) -> None:
     """Cancel the task of a cancelled call, and wait until it has ended or the call is abandoned."""
     task.cancel()
     if invocation.still_running is None or not invocation.still_running():
@@ -185,7 +185,7 @@ async def _stopped(invocation: Invocation, task: asyncio.Future[Any]) -> None:
     await asyncio.wait([task])
 
 
-def _late(invocation: Invocation, task: asyncio.Future[Any], name: str, seconds: float) -> ToolResponse:
+def _timed_out(invocation: Invocation, task: asyncio.Future[Any], name: str, seconds: float) -> ToolResponse:
     if not task.done():
         invocation.still_running = is_running(task)
     what = f"Tool '{name}' did not finish within {seconds:g} s"

@@ -1,4 +1,4 @@
-"""What a raised exception means, decided in one place."""
+"""Turns a raised exception into an error envelope; the only module that does so."""
 
 import errno
 import os

@@ -25,10 +25,10 @@ _new_response, _new_result = maker(ToolResponse), maker(ToolResult)
 _SUCCESS = Status.success
 
 
-def plain_result(invocation: Invocation, said: str, value: Any, limit: int) -> ToolResult | None:
+def plain_result(invocation: Invocation, text: str, value: Any, limit: int) -> ToolResult | None:
     """The result of a plain value, in one step. None if the value is not plain or has more than `limit` characters."""
     try:
-        output = f"{said}\n{encode_result(value)}"
+        output = f"{text}\n{encode_result(value)}"
     except (ValueError, TypeError, RecursionError):
         return None
     if len(output) > limit or not output.isascii():
@@ -37,7 +37,7 @@ def plain_result(invocation: Invocation, said: str, value: Any, limit: int) -> T
         {
             "status": _SUCCESS,
             "data": {"result": value},
-            "text": said,
+            "text": text,
             "error": None,
             "stats": {"time_ms": invocation.milliseconds()},
             "context": {"cwd": ".", "params_input": invocation.arguments},
@@ -49,7 +49,7 @@ def plain_result(invocation: Invocation, said: str, value: Any, limit: int) -> T
             "tool_call_id": invocation.call_id,
             "is_error": False,
             "output": output,
-            "message": said,
+            "message": text,
             "extras": {},
             "response": response,
         }
@@ -165,7 +165,7 @@ class OutputLimits:
         return masked, mask(output, self.secrets)
 
     def owned(self, response: ToolResponse) -> ToolResponse:
-        """The response without names of whole outputs that the runtime did not write itself.
+        """The response without paths of full outputs that the runtime did not write itself.
 
         What a result names is shown and served, so a tool must not name a file that is not its own output.
         """

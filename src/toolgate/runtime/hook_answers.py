@@ -13,16 +13,16 @@ _DENYING = frozenset({"deny", "block"})
 
 
 class HookOutcome(NamedTuple):
-    """What the hooks of one event said together."""
+    """The combined answers of the hooks of one event."""
 
     denied: str = ""
-    """Why the call must not run; empty: nobody objects."""
+    """Why the call must not run; empty if no hook denies it."""
     asks: str = ""
-    """Why a person must be asked; empty: nobody wants that."""
+    """Why a person must be asked; empty if no hook wants that."""
     arguments: dict[str, Any] | None = None
     """Other arguments for the call."""
     context: str = ""
-    """What the model is told with the result."""
+    """Text for the model, shown with the result."""
 
 
 class HookError(Exception):
@@ -30,7 +30,7 @@ class HookError(Exception):
 
 
 def text_of(data: bytes) -> str:
-    """What a command printed, with hidden characters made visible."""
+    """The output of a command as text, with hidden characters made visible."""
     return visible(data.decode("utf-8", "replace")).strip()
 
 
@@ -44,29 +44,29 @@ def outcome_of(exit_code: int, stdout: str, stderr: str, event: Event) -> HookOu
     if not stdout.startswith("{"):
         return HookOutcome(context=_short(stdout)) if event == "turn_start" else HookOutcome()
     try:
-        said = json.loads(stdout)
+        answer = json.loads(stdout)
     except ValueError:
         raise HookError("what it printed is not JSON") from None
-    return parse_answer(said, event)
+    return parse_answer(answer, event)
 
 
-def parse_answer(said: dict[str, Any], event: Event) -> HookOutcome:
+def parse_answer(answer: dict[str, Any], event: Event) -> HookOutcome:
     """Parse a hook's answer. Raises `HookError` for one that is not valid, which never counts as a yes."""
-    more = said.get("hookSpecificOutput", {})
-    if not isinstance(more, dict):
+    specific = answer.get("hookSpecificOutput", {})
+    if not isinstance(specific, dict):
         raise HookError("hookSpecificOutput is not an object")
-    decision = more.get("permissionDecision", said.get("decision", "allow"))
-    reason = more.get("permissionDecisionReason", said.get("reason", said.get("stopReason", "")))
+    decision = specific.get("permissionDecision", answer.get("decision", "allow"))
+    reason = specific.get("permissionDecisionReason", answer.get("reason", answer.get("stopReason", "")))
     if decision not in (*_DENYING, "ask", "allow", "approve", "defer") or not isinstance(reason, str):
         raise HookError(f"its decision {str(decision)[:80]!r} is none of allow, ask and deny")
-    context, arguments = more.get("additionalContext", ""), more.get("updatedInput")
+    context, arguments = specific.get("additionalContext", ""), specific.get("updatedInput")
     if not isinstance(context, str) or not isinstance(arguments, dict | None):
         raise HookError("additionalContext must be a text and updatedInput an object")
     if event == "turn_start" and decision == "ask":
         raise HookError("its decision 'ask' is not valid for a turn")
     if event in ("after_call", "turn_end"):
         return HookOutcome(context=_short("\n".join(part for part in (reason, context) if part)))
-    if decision in _DENYING or said.get("continue") is False:
+    if decision in _DENYING or answer.get("continue") is False:
         return HookOutcome(denied=_short(reason) or "a hook denied it")
     asks = (_short(reason) or "a hook wants you to be asked") if decision == "ask" else ""
     return HookOutcome(asks=asks, arguments=arguments if event == "before_call" else None, context=_short(context))

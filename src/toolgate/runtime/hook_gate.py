@@ -1,4 +1,4 @@
-"""Where hooks of the user meet a call: before it is planned, when a person is asked, and after it ran."""
+"""Runs the user's hooks of a call: before it is planned, before a person is asked, and after it ran."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def before_call(hooks: Hooks, invocation: Invocation, admission: Admission) -> ToolResponse | None:
-    """The refusal of a hook, or None. Changed arguments are admitted, planned and shown like the model's."""
+    """Run the hooks; return a refusal, or None. Changed arguments are admitted, planned and shown like the model's."""
     if not hooks.concerns("before_call"):
         return None
     outcome = await hooks.run(
@@ -47,7 +47,7 @@ async def approval_denied(hooks: Hooks, invocation: Invocation, request: Approva
 
 
 async def after_call(hooks: Hooks, invocation: Invocation, response: ToolResponse, output: str) -> str:
-    """The output with what hooks add to it. A call that did not run has no after."""
+    """The output with the text that hooks add. The hooks after a call run only if the call ran."""
     ran = invocation.inner or invocation
     notes = [*invocation.notes, *(ran.notes if ran is not invocation else ())]
     if ran.executed and hooks.concerns("after_call"):

@@ -1,4 +1,4 @@
-"""What runs a hook: a command of the user, or a function of a package that the user has installed."""
+"""The two kinds of hooks: a command of the user, or a function of a package that the user has installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CommandHook(BaseModel):
     timeout: float = Field(default=60, gt=0, le=600)
 
     async def ask(self, event: Event, document: dict[str, Any]) -> HookOutcome:
-        """What the command says. Raises `HookError`."""
+        """Run the command and return its answer. Raises `HookError`."""
         from toolgate.process.hook_command import run_hook
 
         root = document["cwd"]
@@ -41,7 +41,7 @@ class CommandHook(BaseModel):
             directory=root,
             environment={"CLAUDE_PROJECT_DIR": root, "TOOLGATE_PROJECT_DIR": root},
         )
-        running = asyncio.ensure_future(work)  # its own task: a call that is given up waits for nothing
+        running = asyncio.ensure_future(work)  # in its own task, so that a cancelled call does not wait for the command
         try:
             ended = await asyncio.shield(running)
         except TimeoutError:
@@ -63,7 +63,7 @@ class EntryPointHook(BaseModel):
     timeout: float = Field(default=60, gt=0, le=600)
 
     async def ask(self, event: Event, document: dict[str, Any]) -> HookOutcome:
-        """What the function returns: nothing, or an answer like a command's JSON. Raises `HookError`."""
+        """Call the function and return its answer: None, or an object like a command's JSON. Raises `HookError`."""
         given = json.loads(json.dumps(document, default=str))  # a copy: the function may change it
         try:
             async with asyncio.timeout(self.timeout):
@@ -113,12 +113,12 @@ def _answer(name: str, found: object) -> dict[str, Any]:
         raise HookError(f"what {name!r} returned is not JSON") from None
     if len(text) > _MAX_ANSWER:
         raise HookError(f"{name!r} returned more than {_MAX_ANSWER} characters")
-    said: dict[str, Any] = json.loads(text)
-    return said
+    answer: dict[str, Any] = json.loads(text)
+    return answer
 
 
 async def _in_daemon_thread(work: Callable[[], object]) -> object:
-    """Run a function that may hang in a thread of its own, which keeps no program from ending."""
+    """Run a function that may hang in a daemon thread, so that it cannot keep the program from ending."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
 
@@ -134,7 +134,7 @@ async def _in_daemon_thread(work: Callable[[], object]) -> object:
             problem = error
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like end the hook, not the program
             problem = HookError(f"it raised {type(error).__name__}")
-        with contextlib.suppress(RuntimeError):  # nobody waits any more: the loop is closed
+        with contextlib.suppress(RuntimeError):  # the loop is closed, so nothing waits for the result
             loop.call_soon_threadsafe(settle, result, problem)
 
     start_thread(threading.Thread(target=run, name="toolgate-hook", daemon=True))

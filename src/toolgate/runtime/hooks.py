@@ -1,4 +1,4 @@
-"""Hooks of the user: they see turns and calls, before and after they run. They can only make things stricter."""
+"""Hooks of the user: they run before and after turns and calls. They can deny, ask and add, but never allow."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from toolgate.runtime.hook_handlers import CommandHook, EntryPointHook, HookGroup
     from toolgate.tools.context import ToolContext
 
-_THEIRS: dict[Event, str] = {
+_CLAUDE_EVENTS: dict[Event, str] = {
     "before_call": "PreToolUse",
     "after_call": "PostToolUse",
     "approval": "PermissionRequest",
     "turn_start": "UserPromptSubmit",
     "turn_end": "Stop",
 }
-"""Our events, and what Claude Code calls them."""
-_EVENTS: dict[str, Event] = {name: event for event, theirs in _THEIRS.items() for name in (event, theirs)}
-_LATER = frozenset(
+"""Our events → the names that Claude Code has for them."""
+_EVENTS: dict[str, Event] = {name: event for event, alias in _CLAUDE_EVENTS.items() for name in (event, alias)}
+_UNSUPPORTED = frozenset(
     """
     Notification SubagentStart SubagentStop SessionStart SessionEnd PreCompact PostCompact PostToolUseFailure
     StopFailure PermissionDenied Setup InstructionsLoaded ConfigChange CwdChanged FileChanged WorktreeCreate
@@ -33,8 +33,8 @@ _LATER = frozenset(
     """.split()
 )
 """Events of Claude Code that have no counterpart here; their hooks are left out with a warning."""
-_AFTERWARDS = ("after_call", "turn_end")
-"""Events that come too late to deny anything: a hook that fails is only logged."""
+_TOO_LATE = ("after_call", "turn_end")
+"""Events that come too late to deny anything. A hook of these that fails is only logged."""
 
 
 class Hooks:
@@ -54,7 +54,7 @@ class Hooks:
                 raise ValueError('it needs an object "hooks"')
             found: dict[Event, list[HookGroup]] = {}
             for name, groups in events.items():
-                if name in _LATER:
+                if name in _UNSUPPORTED:
                     logger("hooks").warning("hook_event_not_supported", hook=name)
                     continue
                 if name not in _EVENTS:
@@ -68,7 +68,7 @@ class Hooks:
             return cls({}, str(error) or type(error).__name__)
 
     def concerns(self, event: Event) -> bool:
-        """Whether there is anything to run, or to refuse."""
+        """Whether there is a hook for this event, or a problem that denies every call."""
         return bool(self._problem or self._groups.get(event))
 
     async def run(self, event: Event, name: str, arguments: Any, context: ToolContext, **more: Any) -> HookOutcome:
@@ -80,33 +80,33 @@ class Hooks:
         if self._problem:
             return HookOutcome(denied=f"the user's hooks.json is not valid: {self._problem}")
         asks, notes, given = "", list[str](), arguments
-        for handler, theirs in self._matching(event, name):
-            for path in claude_paths(name, given, context.workspace) if theirs else [{}]:
+        for handler, alias in self._matching(event, name):
+            for path in claude_paths(name, given, context.workspace) if alias else [{}]:
                 shown = {**given, **path} if path else given
                 try:
-                    said = await handler.ask(event, _document(event, theirs or name, shown, context, more))
+                    outcome = await handler.ask(event, _document(event, alias or name, shown, context, more))
                 except HookError as error:
                     logger("hooks").warning("hook_failed", hook=event, tool_name=name, reason=str(error))
-                    if event in _AFTERWARDS:
+                    if event in _TOO_LATE:
                         continue
                     return HookOutcome(denied=f"a hook failed: {error}")
-                if said.denied:
-                    return said
-                asks = asks or said.asks
-                if said.arguments is not None:
-                    given = own_arguments(name, said.arguments, shown) if theirs else said.arguments
-                notes += [said.context] if said.context else []
+                if outcome.denied:
+                    return outcome
+                asks = asks or outcome.asks
+                if outcome.arguments is not None:
+                    given = own_arguments(name, outcome.arguments, shown) if alias else outcome.arguments
+                notes += [outcome.context] if outcome.context else []
         changed = None if given is arguments else given
         return HookOutcome(asks=asks, arguments=changed, context="\n".join(notes))
 
     def _matching(self, event: Event, name: str) -> list[tuple[CommandHook | EntryPointHook, str]]:
-        """The hooks of an event; with each the name in Claude Code, if its matcher means the tool by that."""
+        """The hooks of an event, each with the tool's name in Claude Code if its matcher uses that name; else empty."""
         found = []
         for group in self._groups.get(event, []):
             is_ours = not name or _matches(group.matcher, name)
-            theirs = "" if is_ours else claude_name(group.matcher, name)
-            if is_ours or theirs:
-                found += [(handler, theirs) for handler in group.hooks]
+            alias = "" if is_ours else claude_name(group.matcher, name)
+            if is_ours or alias:
+                found += [(handler, alias) for handler in group.hooks]
         return found
 
 
@@ -123,8 +123,8 @@ def _matches(matcher: str, name: str) -> bool:
 
 
 def _document(event: Event, name: str, arguments: Any, context: ToolContext, more: dict[str, Any]) -> dict[str, Any]:
-    """What a hook is told."""
+    """The document that a hook gets."""
     root = "/" if context.workspace is None else str(context.workspace.root)
     call = {"tool_name": name, "tool_input": arguments} if name else {}
     session = {"session_id": context.session_id or "", "cwd": root}
-    return {"hook_event_name": _THEIRS[event], "event": event, **session, **call, **more}
+    return {"hook_event_name": _CLAUDE_EVENTS[event], "event": event, **session, **call, **more}

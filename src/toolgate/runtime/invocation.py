@@ -27,8 +27,8 @@ class Invocation:
     values: dict[str, Any] | None = None
     """The parameters by name, if they were read without their model (`scalar_arguments`)."""
     plan: Plan | None = None
-    places: dict[str, tuple[str, ...]] | None = None
-    """What its paths may mean to rules, as far as the policy has resolved them."""
+    resolved_paths: dict[str, tuple[str, ...]] | None = None
+    """Path as typed → every path that rules compare with. Filled by the policy."""
     decision: Decision | None = None
     """What the policy or a person decided."""
     refused: tuple[Gate, ToolResponse] | None = None
@@ -36,9 +36,9 @@ class Invocation:
     began = False
     """The breaker admitted the call and has to be told how it ended."""
     inner: Invocation | None = None
-    """The call that this one stands for."""
+    """The call that is made instead, such as `edit_file` for `Bash("edit …")`."""
     answer: Answer | None = None
-    """Makes the answer of this call out of the answer of `inner`."""
+    """Turns the response of `inner` into the response of this call."""
     executed = False
     still_running: Callable[[], bool] | None = None
     """Whether the tool's thread or task still runs; None if the tool has neither."""
@@ -58,7 +58,7 @@ class Invocation:
         self.context = context
         self.started = started
         self.arguments: Any = arguments
-        """The parsed object, or the string where it does not parse."""
+        """The parsed object, or the string if it cannot be parsed."""
 
     @cached_property
     def params(self) -> Any:
@@ -83,7 +83,7 @@ class Invocation:
 
     @property
     def prepares(self) -> bool:
-        """Whether the tool plans."""
+        """Whether the tool has a `prepare` of its own."""
         return self.resolved is not None and self.resolved.prepares
 
     def is_broken(self, response: ToolResponse) -> bool | None:
@@ -100,7 +100,7 @@ class Invocation:
                 self.arguments = parse_arguments(self.arguments)
 
     def replace_arguments(self, arguments: dict[str, Any]) -> None:
-        """Go on with other arguments; they have to be admitted again."""
+        """Replace the arguments. They have to be admitted again."""
         self.arguments, self.values = arguments, None
         self.__dict__.pop("params", None)
 
@@ -110,7 +110,7 @@ class Invocation:
         return response
 
     def refuse_in_words(self, gate: Gate, code: ErrorCode, message: str) -> ToolResponse:
-        """Refuse the call with nothing but a message. Returns the complete response."""
+        """Refuse the call with only a message. Returns the complete response."""
         response = refused(code, message, self.arguments, self.milliseconds())
         self.refused = gate, response
         return response

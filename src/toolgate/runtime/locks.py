@@ -1,4 +1,4 @@
-"""Writers of one session run one after another."""
+"""`WriterLock`: the writers of one session run one after another."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections import deque
 from contextvars import ContextVar
 
 _Turn = list[bool]
-"""One call's time with a lock; emptied when it is over. (A list is the cheapest object that can say so.)"""
+"""The period in which one call holds the lock. The list is emptied at its end: no cheaper object can show that."""
 
 _held: ContextVar[_Turn | None] = ContextVar("toolgate_writer_lock", default=None)
-"""The turn that the current call is part of; what a call leaves running has it still when it is over."""
+"""The turn that the current call runs in. A background task of the call keeps it after the turn has ended."""
 
 
 class WriterLock:
-    """A fair lock. A call that is made inside a call that holds it does not wait for it."""
+    """A fair lock, reentrant for calls that are made within the call that holds it."""
 
     __slots__ = ("_outer", "_reserved", "_turn", "_waiting")
 
     def __init__(self) -> None:
         self._outer: _Turn | None = None
         self._turn: _Turn | None = None
-        """What the calls inside the one that has the lock have in `_held`; None while nobody has it."""
+        """The current turn: calls within it have it in `_held`. None while the lock is free."""
         self._reserved = False
-        """The lock was handed to one who waited for it and has not taken it yet."""
+        """Whether the lock was handed to a waiting call that has not taken it yet."""
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def enter(self) -> bool | None:
-        """Take the lock if it is free. False: the call is made inside one that has it; None: it has to wait."""
+        """Take the lock if it is free. False: the call is within the one that holds it. None: the call has to wait."""
         if self._turn is not None:
             return False if _held.get() is self._turn else None
         if self._reserved or self._waiting:
@@ -38,7 +38,7 @@ class WriterLock:
         return True
 
     async def wait(self) -> bool:
-        """Wait for the turn and take it; False if there is nothing to wait for."""
+        """Wait for the lock and take it. False: the call is within the one that holds it."""
         if self._turn is not None and _held.get() is self._turn:
             return False
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -57,17 +57,17 @@ class WriterLock:
         return True
 
     def leave(self) -> None:
-        """Let the next one in."""
+        """Release the lock, and hand it to the next waiting call."""
         assert self._turn is not None
         self._turn.clear()
         self._turn = None
-        if self._outer:  # only then: a turn that is over means nothing where it is left
+        if self._outer:  # an empty outer turn has ended, so there is nothing to restore
             _held.set(self._outer)
         if self._waiting:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        """Give the lock to the first who still waits."""
+        """Hand the lock to the first call that still waits."""
         self._reserved = False
         while self._waiting:
             waiter = self._waiting.popleft()

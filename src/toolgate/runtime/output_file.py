@@ -1,4 +1,4 @@
-"""Whole outputs on disk, in a shape that `read_file` and `grep` can page.
+"""Writes whole outputs to disk, in a form that `read_file` and `grep` can page.
 
 The file is JSON: the envelope's own keys, and before them the list `output`. Each line of the output is one element of
 the list and one line of the file, so line N of the output is line N + 2 of the file. Lines that are longer than
@@ -41,9 +41,9 @@ class Layout:
 
     def line_of(self, line: int, character: int) -> int:
         """The line of the file that shows this character of this line of the output."""
-        place = bisect.bisect_right(self.pieces, (line, character)) - 1
-        if place >= 0 and self.pieces[place][0] == line:
-            return self.pieces_at + place
+        index = bisect.bisect_right(self.pieces, (line, character)) - 1
+        if index >= 0 and self.pieces[index][0] == line:
+            return self.pieces_at + index
         return LINES_BEFORE + line
 
 

@@ -19,7 +19,7 @@ class Work(Protocol):
     """What a pending result drives."""
 
     def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-        """Handle the call: its result, or what is left to do. MUST NOT catch `CancelledError`."""
+        """Begin to handle the call. Return its result, or a coroutine for the rest. MUST NOT catch `CancelledError`."""
         ...
 
     def cancelled(self, pending: PendingResult) -> Coroutine[Any, Any, ToolResult]:
@@ -27,7 +27,7 @@ class Work(Protocol):
         ...
 
     def broken(self, pending: PendingResult, error: BaseException) -> Coroutine[Any, Any, ToolResult]:
-        """The same for a call on which the runtime itself failed."""
+        """Record and build the result of a call on which the runtime itself failed."""
         ...
 
 
@@ -52,7 +52,7 @@ class PendingResult:
     _opening: Opening | None = None
     _waiters: list[asyncio.Future[None]] | None = None
     _owed = 0
-    """Cancellations of the driving task that came from here and have to be undone (`Task.uncancel`)."""
+    """How often this object has cancelled the driving task; each has to be undone (`Task.uncancel`)."""
     abandoned = False
     """The tool did not stop when it was cancelled, and still runs."""
     started_at = 0.0
@@ -180,14 +180,14 @@ class PendingResult:
         if cancelled is not None:
             self._call_hook()
         if result is None or self._cancelled:
-            result = yield from self._take_back(None if self._cancelled else failure)
+            result = yield from self._settle_without_result(None if self._cancelled else failure)
         self._settle(result)
         if cancelled is not None and task.cancelling() > before:
             raise cancelled
         return result
 
-    def _take_back(self, failure: BaseException | None = None) -> Generator[Any, None, ToolResult]:
-        """Settle a call that has no result of its own: it was cancelled, or the runtime itself failed."""
+    def _settle_without_result(self, failure: BaseException | None = None) -> Generator[Any, None, ToolResult]:
+        """Settle a call without a result: it was cancelled, or the runtime itself failed."""
         final = self._work.cancelled(self) if failure is None else self._work.broken(self, failure)
         result = yield from final.__await__()
         self._settle(result)
@@ -196,7 +196,7 @@ class PendingResult:
     def _steps(
         self, work: Coroutine[Any, Any, ToolResult], waited: Any, task: Task[Any], before: int
     ) -> Generator[Any, None, ToolResult | None]:
-        """Drive `work` to its end; None if it had to be left behind."""
+        """Drive `work` to its end; None if it had to be abandoned."""
         timer: asyncio.TimerHandle | None = None
         try:
             while True:

@@ -1,4 +1,4 @@
-"""The permission gate: policy first, then a person, bound to exactly what was shown."""
+"""The permission gate: the policy decides first, then a person. An approval is bound to exactly what was shown."""
 
 from __future__ import annotations
 
@@ -30,16 +30,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LARGE = 1 << 14
-"""Characters of a plan from which on it is judged in a thread, so that the event loop goes on."""
+"""Plans with more characters are judged in a thread, so that the event loop is not blocked."""
 
 
-def weigh(invocation: Invocation, policy: Policy) -> Decision:
+def judge(invocation: Invocation, policy: Policy) -> Decision:
     """Allow, ask or deny, and why; nobody is asked yet."""
     name, plan, mode = invocation.name, invocation.plan, invocation.context.state.approval_mode
     defaults = vars(invocation.params) if invocation.params is not None else {}
-    places = invocation.places = {}
+    resolved_paths = invocation.resolved_paths = {}
     verdict = policy.decide(
-        name, invocation.arguments, plan, workspace=invocation.context.workspace, defaults=defaults, places=places
+        name,
+        invocation.arguments,
+        plan,
+        workspace=invocation.context.workspace,
+        defaults=defaults,
+        resolved_paths=resolved_paths,
     )
     if verdict is not None and verdict.decision == "deny":
         return Decision(decision="deny", gate="policy", rule=verdict.rule, reason=verdict.reason)
@@ -69,7 +74,7 @@ def weigh(invocation: Invocation, policy: Policy) -> Decision:
 
 
 def denied_path(invocation: Invocation, policy: Policy) -> ToolResponse | None:
-    """The refusal of a call that names a path which a rule denies to every tool: before anything is read there."""
+    """The refusal of a call with a path that a rule denies to every tool. Checked before the tool reads anything."""
     workspace = invocation.context.workspace
     if not policy.path_rules.denied or workspace is None or not isinstance(invocation.arguments, dict):
         return None
@@ -79,7 +84,7 @@ def denied_path(invocation: Invocation, policy: Policy) -> ToolResponse | None:
         for path in value if isinstance(value, list) else [value]:
             if not isinstance(path, str) or not is_path_name(name):
                 continue
-            guard = invocation.context.at(path).guard
+            guard = invocation.context.for_path(path).guard
             if _is_denied(guard, path):
                 reason = "a rule denies this path to every tool"
                 invocation.decision = Decision(
@@ -92,17 +97,17 @@ def denied_path(invocation: Invocation, policy: Policy) -> ToolResponse | None:
 def _is_denied(guard: FileGuard, path: str) -> bool:
     try:
         return guard.is_denied(path)
-    except ToolError:  # no path of the project: the tool says so
+    except ToolError:  # not a path of the project; the tool reports that
         return False
 
 
-async def _off_the_loop(plan: Plan | None, judge: Callable[[], T]) -> T:
-    """What `judge` returns. With a large plan it works in a thread, so that the event loop goes on."""
+async def _off_the_loop(plan: Plan | None, work: Callable[[], T]) -> T:
+    """Return what `work` returns. With a large plan it runs in a thread, so that the event loop is not blocked."""
     if plan is None or len(plan.detail) <= _LARGE:
-        return judge()
+        return work()
     from toolgate.workspace.threads import in_thread
 
-    return await in_thread(lambda _stop: judge())
+    return await in_thread(lambda _stop: work())
 
 
 async def authorise(
@@ -113,7 +118,7 @@ async def authorise(
     The person who is asked sees none of `secrets`. One of the user's hooks may deny the question before it is asked.
     """
     known = policy.layers, invocation.context.state.approval_mode
-    invocation.decision = await _off_the_loop(invocation.plan, lambda: weigh(invocation, policy))
+    invocation.decision = await _off_the_loop(invocation.plan, lambda: judge(invocation, policy))
     if invocation.decision.decision == "allow":
         _note_approval(invocation, policy.remembers(invocation.tool.name, invocation.arguments, invocation.plan))
         return None
@@ -144,7 +149,7 @@ async def _ask(
         answer = Approval(allowed=False, message=f"hook: {denied}") if denied else await _answer(invocation, request)
         approval = checked(answer, request)
     finally:
-        invocation.started += perf_counter() - asked  # the time that a person takes is not the call's
+        invocation.started += perf_counter() - asked  # waiting for a person does not count as run time of the call
     if request.question is not None and not approval.text.strip():
         approval = approval if not approval.allowed else Approval(allowed=False, message="no answer was given")
     fingerprint = await _off_the_loop(
@@ -171,8 +176,8 @@ async def _ask(
         if isinstance(approver, Unattended):
             unseen = approver.advise(request, lambda: _rules(invocation, policy, secrets))
         advice = _advice(invocation, policy, secrets) if unseen else ""
-        said = approval.message.rstrip(".") or "denied"
-        return _refused(f"This call was not approved: {said}{_templates(invocation)}.", advice)
+        message = approval.message.rstrip(".") or "denied"
+        return _refused(f"This call was not approved: {message}{_templates(invocation)}.", advice)
     if approval.remember:
         try:
             await remember(invocation, policy, request, approval)
@@ -186,7 +191,7 @@ async def _ask(
 
 def _denied_meanwhile(invocation: Invocation, policy: Policy) -> ToolResponse | None:
     """The refusal of an approved call that a new rule or a switch to plan mode denies; None if it may run."""
-    now = weigh(invocation, policy)
+    now = judge(invocation, policy)
     by_mode_gate = now.gate == "permission" and ApprovalMode.plan not in invocation.declaration.approval_modes
     if now.decision != "deny" or by_mode_gate:  # the mode gate is checked again anyway
         return None
@@ -195,7 +200,7 @@ def _denied_meanwhile(invocation: Invocation, policy: Policy) -> ToolResponse | 
 
 
 def _templates(invocation: Invocation) -> str:
-    """A clause that names a template of the secret file that a call would have shown; empty if there is none."""
+    """A clause about the template of a secret file that the call would have shown; empty if there is none."""
     plan = invocation.plan
     if plan is None or not plan.reveals:
         return ""
@@ -224,7 +229,7 @@ async def remember(invocation: Invocation, policy: Policy, request: ApprovalRequ
     if approval.scope == "session":
         policy.replace_session_rules((*policy.session_rules, *rules))
         return
-    from toolgate.runtime.remembered import remember_for_project
+    from toolgate.runtime.project_rules import remember_for_project
 
     await remember_for_project(invocation.context, choice)
 
@@ -236,11 +241,12 @@ def _note_approval(invocation: Invocation, approved: bool) -> None:
 
 
 async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:
-    """What the approver says; no approver, an exception or any other value means no."""
+    """The approver's answer. Without an approver, after an exception or with any other value it is a denial."""
     approver = invocation.context.approver
     if approver is None:
-        said = "nobody can be asked here" if request.question is not None else ""
-        return Approval(allowed=False, message=said or "it needs permission and nobody can be asked here")
+        is_question = request.question is not None
+        message = "nobody can be asked here" if is_question else "it needs permission and nobody can be asked here"
+        return Approval(allowed=False, message=message)
     try:
         approval: object = await approver.decide(request)
     except (asyncio.CancelledError, GeneratorExit):
@@ -255,7 +261,7 @@ async def _answer(invocation: Invocation, request: ApprovalRequest) -> Approval:
 
 
 def _rules(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> str | None:
-    """The rules that would allow the call, as a person may see them."""
+    """The rules that would allow the call, as text without secrets."""
     from toolgate.runtime.policy.suggest import allowing_rules
     from toolgate.text.visible import visible_without
 
@@ -272,7 +278,7 @@ def _rules(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> 
 
 
 def _advice(invocation: Invocation, policy: Policy, secrets: tuple[str, ...]) -> str:
-    """What the user can do where nobody can be asked: the rule that would allow the call."""
+    """What the user can do if nobody can be asked: add the rule that would allow the call."""
     rules = _rules(invocation, policy, secrets)
     if rules is None:
         return " No policy rule can allow it: it has to be asked about."

@@ -28,7 +28,7 @@ from toolgate.runtime.hook_gate import after_call, before_call
 from toolgate.runtime.hook_source import hooks_of
 from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.pending import PendingResult
-from toolgate.runtime.permission import authorise, denied_path, weigh
+from toolgate.runtime.permission import authorise, denied_path, judge
 from toolgate.runtime.policy_source import policy_of
 from toolgate.runtime.recording import Recording
 from toolgate.runtime.registry import ToolRegistry
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Pipeline:
-    """Handles the calls of one context against one registry. `CallableToolset` has checked the policy before."""
+    """Handles the calls of one context with the tools of one registry. `CallableToolset` has checked the policy."""
 
     def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
         self._context = context
@@ -61,7 +61,7 @@ class Pipeline:
         self._hooks = hooks_of(context)
         has_more_to_do = self._limits.secrets or self._recording is not None or self._hooks is not None
         self._plain = 0 if has_more_to_do else self._limits.surely_fits
-        """Up to this many characters, the plain value of a function needs nothing but its envelope."""
+        """Up to this many characters, the plain value of a function needs only its envelope; 0: never."""
 
     @functools.cached_property
     def _policy(self) -> Policy:
@@ -70,7 +70,7 @@ class Pipeline:
         return policy
 
     def run(self, call: ToolCall, pending: PendingResult) -> ToolResult | Coroutine[Any, Any, ToolResult]:
-        """Pass the first gates, which never wait. Returns the result of a plain refusal, else what is left to do.
+        """Pass the first gates, which never wait. Returns the result of a plain refusal, else a coroutine for the rest.
 
         Raises nothing but cancellation.
         """
@@ -100,13 +100,13 @@ class Pipeline:
             if response is None:
                 value = await self._executor.execute(invocation, resolved, pending)
                 if (
-                    resolved.said is not None
+                    resolved.success_text is not None
                     and self._plain
                     and not added_secrets
                     and type(value) is not ToolResponse
                     and not invocation.began
                 ):
-                    result = plain_result(invocation, resolved.said, value, self._plain)
+                    result = plain_result(invocation, resolved.success_text, value, self._plain)
                     if result is not None:
                         return result
                 response = resolved.response_of(value)
@@ -136,19 +136,19 @@ class Pipeline:
             response = ToolResponse.failure(
                 ErrorCode.CANCELLED,
                 "The call was cancelled before it ran.",
-                data=begun.context.left if begun is not None else {},
+                data=begun.context.cancelled_data if begun is not None else {},
                 next_step="It may be made again.",
             )
         else:
             what = "The call was cancelled while it ran"
             response = cut_short(begun, self._unfinished, ErrorCode.CANCELLED, what, stopped=not pending.abandoned)
-        return await self._given_up(pending, response)
+        return await self._end_early(pending, response)
 
     async def broken(self, pending: PendingResult, error: BaseException) -> ToolResult:
         """The result of a call during which the runtime itself failed."""
-        return await self._given_up(pending, failure_of(error, pending.call.name))
+        return await self._end_early(pending, failure_of(error, pending.call.name))
 
-    async def _given_up(self, pending: PendingResult, response: ToolResponse) -> ToolResult:
+    async def _end_early(self, pending: PendingResult, response: ToolResponse) -> ToolResult:
         call, started = pending.call, pending.started_at or perf_counter()
         invocation = pending.state or Invocation(call.id, call.name, call.arguments, self._context, started)
         invocation.read_quietly()
@@ -168,7 +168,7 @@ class Pipeline:
         refusal = refusal or denied_path(invocation, self._policy) or await self._prepare(invocation)
         if refusal is None:
             try:
-                return weigh(invocation, self._policy)
+                return judge(invocation, self._policy)
             except Exception as error:  # noqa: BLE001 - a gate that breaks is a closed gate
                 refusal = invocation.refuse("permission", failure_of(error, call.name))
         invocation.refused = invocation.refused or ("prepare", refusal)
@@ -177,14 +177,14 @@ class Pipeline:
         return verdict
 
     def visible(self) -> list[ToolDefinition]:
-        """The tools that this caller is shown: only those that it may run."""
+        """The definitions of the tools that this caller may run; only these are shown."""
         entries = map(self._admission.resolve, self._admission.available())
         return [resolved.declaration.definition for resolved in entries if resolved is not None]
 
     async def _route(
         self, invocation: Invocation, resolved: ResolvedTool, pending: PendingResult
     ) -> ToolResponse | None:
-        """Handle the call that this one stands for, if it does: same id, every gate, one permission, one record."""
+        """Handle the call that replaces this one, if there is one: same id, every gate, one permission, one record."""
         routed = self._rerouted(invocation)
         if routed is None or isinstance(routed, ToolResponse):
             return routed
@@ -209,7 +209,7 @@ class Pipeline:
             return routed.answer(failure_of(error, inner.name), str)
 
     def _rerouted(self, invocation: Invocation) -> Reroute | ToolResponse | None:
-        """The call that this one stands for; None if it stands for itself."""
+        """The call that replaces this one, such as `edit_file` for `Bash("edit …")`; None if there is none."""
         try:
             return invocation.tool.reroute(invocation.params, invocation.context)
         except Exception as error:  # noqa: BLE001 - whatever a tool does, the runtime lives and the call is answered

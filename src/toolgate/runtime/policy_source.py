@@ -100,7 +100,7 @@ def project_text(workspace: Workspace) -> str | None:
 def _require_named(path: Path | None) -> None:
     """Refuse a policy file that is named but missing: its rules would silently not apply.
 
-    Only the default place may be empty, and only while nobody names it.
+    Only the default file may be missing, and only if neither the environment nor the program names it.
     """
     if path is None or _may_exist(path):
         return

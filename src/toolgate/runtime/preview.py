@@ -1,4 +1,4 @@
-"""Cutting text: a prefix, a suffix, or both with the telling lines between, never more than the limits allow.
+"""Cutting text: a prefix, a suffix, or both with the error lines between them, never more than the limits allow.
 
 A line ends at `\\n` and nowhere else; a line break at the very end does not begin another line. Bytes are UTF-8, and a
 cut never splits a character. A preview never ends in a line break, so splitting it at `\\n` gives exactly its lines.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from toolgate.protocol.choices import TRUNCATIONS, load
 
 ELISION = "[… "
-"""How a line begins that stands for others."""
+"""The beginning of a line that replaces omitted lines."""
 _WORDS = (
     "error",
     "exception",
@@ -30,18 +30,18 @@ _WORDS = (
     "permission denied",
     "err!",
 )
-_TELLING = re.compile(r"(?<!\bno )(?<!\b0 )(?:" + "|".join(_WORDS) + ")", re.IGNORECASE)
-"""What an error looks like. Slow, so only lines that hold one of the words are shown to it."""
+_ERROR = re.compile(r"(?<!\bno )(?<!\b0 )(?:" + "|".join(_WORDS) + ")", re.IGNORECASE)
+"""Matches text that looks like an error. It is slow, so only lines that contain one of the words are searched."""
 _LOWERED = bytes(byte + 32 if 65 <= byte <= 90 else byte for byte in range(256))
 _NO_LETTERS = bytes(byte for byte in range(256) if not chr(byte | 32).isascii() or not chr(byte | 32).isalpha())
 _LETTERS = tuple({word.encode().translate(None, _NO_LETTERS) for word in _WORDS})
 """The words reduced to their letters. A text that contains none of them needs no slower search."""
-_MAX_TELLING = 50
-"""How many lines from between head and tail are shown."""
-_TELLING_WIDTH = 300
+_MAX_ERROR_LINES = 50
+"""How many error lines between the head and the tail are shown."""
+_ERROR_LINE_WIDTH = 300
 """Characters that are shown of such a line."""
 _SEARCHED = 4 << 20
-"""Characters of the part between that are searched: a bound on the time that it takes."""
+"""Characters between the head and the tail that are searched for errors; limits the time."""
 _WINDOW = 1 << 15
 """Characters searched at a time, so that other threads get their turn."""
 _REGEX_REACH = 1 << 12
@@ -69,7 +69,7 @@ def count_bytes(text: str, start: int = 0, end: int | None = None) -> int:
     end = len(text) if end is None else end
     if text.isascii():
         return end - start
-    return sum(len(text[place : min(end, place + _SLICE)].encode()) for place in range(start, end, _SLICE))
+    return sum(len(text[at : min(end, at + _SLICE)].encode()) for at in range(start, end, _SLICE))
 
 
 def cut(text: str, direction: str, limits: Limits) -> tuple[str, str]:
@@ -131,12 +131,12 @@ def head_tail(text: str, limits: Limits) -> str:
     if end > start and text[end - 1] == "\n":
         end -= 2 if text.endswith("\r\n", start, end) else 1
     room = Limits(lines=limits.lines - 2 * part.lines - 2, bytes=limits.bytes - 2 * part.bytes - 2 * _MARKER)
-    telling = _fitting(_telling_lines(text, start, end, line), room)
+    errors = _fitting(_error_lines(text, start, end, line), room)
     counts = f"{text.count(chr(10), start, end) + 1} lines ({count_bytes(text, start, end)} bytes) from line {line} on"
-    if not telling:
+    if not errors:
         return f"{first}\n{ELISION}{counts} are not shown …]\n{last}"
     opening = f"{ELISION}{counts} are not shown; these of them look like errors: …]"
-    return "\n".join([first, opening, *telling, f"{ELISION}end of what is not shown …]", last])
+    return "\n".join([first, opening, *errors, f"{ELISION}end of what is not shown …]", last])
 
 
 def _fitting(lines: Iterator[str], room: Limits) -> list[str]:
@@ -145,13 +145,13 @@ def _fitting(lines: Iterator[str], room: Limits) -> list[str]:
     left = room.bytes
     for line in lines:
         left -= count_bytes(line) + 1
-        if left < 0 or len(kept) >= min(room.lines, _MAX_TELLING):
+        if left < 0 or len(kept) >= min(room.lines, _MAX_ERROR_LINES):
             break
         kept.append(line)
     return kept
 
 
-def _telling_lines(text: str, start: int, end: int, number: int) -> Iterator[str]:
+def _error_lines(text: str, start: int, end: int, number: int) -> Iterator[str]:
     """The lines between two positions that look like errors, numbered from `number` and clipped."""
     end = min(end, start + _SEARCHED)
     counted = start
@@ -173,7 +173,7 @@ def _hit(line: str) -> int:
     first = _first_word(line)
     if first < 0:
         return -1
-    match = _TELLING.search(line, max(0, first - 8), first + _REGEX_REACH)
+    match = _ERROR.search(line, max(0, first - 8), first + _REGEX_REACH)
     return match.start() if match else -1
 
 
@@ -185,11 +185,11 @@ def _may_tell(text: str) -> bool:
 
 def _first_word(text: str) -> int:
     lowered = text.lower()
-    return min((place for word in _WORDS if (place := lowered.find(word)) >= 0), default=-1)
+    return min((start for word in _WORDS if (start := lowered.find(word)) >= 0), default=-1)
 
 
 def _numbered(number: int, line: str, hit: int) -> str:
-    """`number: line`, clipped around what makes it telling."""
-    begin = max(0, hit - _TELLING_WIDTH // 2) if len(line) > _TELLING_WIDTH else 0
-    clipped = line[begin : begin + _TELLING_WIDTH]
+    """`number: line`, clipped around the error."""
+    begin = max(0, hit - _ERROR_LINE_WIDTH // 2) if len(line) > _ERROR_LINE_WIDTH else 0
+    clipped = line[begin : begin + _ERROR_LINE_WIDTH]
     return f"{number}: {'…' if begin else ''}{clipped}{'…' if begin + len(clipped) < len(line) else ''}"

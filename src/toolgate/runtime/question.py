@@ -1,4 +1,4 @@
-"""The question to a person: what will happen in one sentence, how risky it is, and what may be remembered."""
+"""Builds the approval request: what will happen, how risky it is, and what may be remembered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REACH = {
 
 
 def question_of(invocation: Invocation, policy: Policy, reason: str, secrets: tuple[str, ...]) -> ApprovalRequest:
-    """What the person is asked, in text that is safe to show."""
+    """The approval request of a call. Its texts are safe to show."""
     from toolgate.text.visible import visible_without
 
     plan = invocation.plan or _unplanned(invocation)
@@ -54,7 +54,7 @@ def question_of(invocation: Invocation, policy: Policy, reason: str, secrets: tu
 
 
 def risk_of(plan: Plan) -> Risk:
-    """How much harm a yes can do that nobody wanted: high if it cannot be taken back or is not confined."""
+    """How much harm an approval can do: high if the effect cannot be undone or is not confined."""
     if plan.access == "full" or plan.unconfined:
         return "high"
     if plan.reversible or plan.access == "read":
@@ -88,7 +88,7 @@ def _sentence(name: str, plan: Plan) -> str:
 
 def _choices(invocation: Invocation, policy: Policy, fingerprint: str) -> tuple[ApprovalChoice, ...]:
     from toolgate.runtime.policy.offers import choices_of
-    from toolgate.runtime.remembered import can_remember_for_project
+    from toolgate.runtime.project_rules import can_remember_for_project
 
     context = invocation.context
     return choices_of(
@@ -98,7 +98,7 @@ def _choices(invocation: Invocation, policy: Policy, fingerprint: str) -> tuple[
         invocation.plan,
         workspace=invocation.context.workspace,
         defaults=vars(invocation.params) if invocation.params is not None else {},
-        places=invocation.places,
+        resolved_paths=invocation.resolved_paths,
         fingerprint=fingerprint,
         for_project=context.remembers_for_project
         and can_remember_for_project(context.settings.policy_file, context.workspace),
@@ -126,7 +126,7 @@ def _shown_choices(
 
 
 def _unplanned(invocation: Invocation) -> Plan:
-    """What can be shown of a tool that does not plan: its arguments."""
+    """A plan for a tool without `prepare`: it shows the arguments."""
     return Plan(
         summary=f"Run {invocation.name}",
         detail=json.dumps(invocation.arguments, ensure_ascii=False, indent=2),

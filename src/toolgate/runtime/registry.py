@@ -1,4 +1,4 @@
-"""The registry: which tools exist, and the one predicate that both gates ask."""
+"""The registry: which tools exist, and the one check of modes that both gates use."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from toolgate.protocol.calls import ToolDefinition
 from toolgate.protocol.modes import AnyMode, ApprovalMode, ToolMode
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.declaration import Declaration, declaration_of
+from toolgate.tools.lazy_tool import LazyTool
 from toolgate.tools.modes import mode_of
 from toolgate.tools.names import looks_of
-from toolgate.tools.written import WrittenTool
 
 if TYPE_CHECKING:
     from toolgate.runtime.toolset import CallableToolset
@@ -52,7 +52,7 @@ class _Admitted(NamedTuple):
     """The count of changes when they were looked up."""
     declarations: list[Declaration]
     resting: dict[str, Tool[Any]]
-    """Those of them that may rest, and are asked every time."""
+    """Those of them with a `resting` of their own, which is called every time."""
 
 
 def _may_rest(tool: Tool[Any]) -> bool:
@@ -60,13 +60,13 @@ def _may_rest(tool: Tool[Any]) -> bool:
 
 
 class ToolRegistry:
-    """Tools by name, with the modes that they declare and the overrides that tighten them."""
+    """Tools by name, with the modes that they declare and the overrides that restrict them."""
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool[Any]] = {}
         self._declarations: dict[str, Declaration] = {}
-        self._written: dict[str, WrittenTool] = {}
-        """Tools that nobody has asked for; the others are in `_tools`."""
+        self._lazy: dict[str, LazyTool] = {}
+        """Tools whose modules are not imported yet; the others are in `_tools`."""
         self._lookalikes: dict[str, str] = {}
         """What a name looks like, with similar characters replaced → the name that is registered."""
         self._overrides: dict[str, frozenset[ToolMode]] = {}
@@ -117,11 +117,11 @@ class ToolRegistry:
         self._notify()
         return declaration
 
-    def add_written(self, written: WrittenTool) -> None:
-        """Add a tool whose module is imported when `get` first asks for it."""
-        name = written.declaration.name
+    def add_lazy(self, tool: LazyTool) -> None:
+        """Add a tool whose module is imported when it is first returned by `get`."""
+        name = tool.declaration.name
         self._take_name(name)
-        self._written[name], self._declarations[name] = written, written.declaration
+        self._lazy[name], self._declarations[name] = tool, tool.declaration
         self._notify()
 
     def _take_name(self, name: str) -> None:
@@ -138,20 +138,20 @@ class ToolRegistry:
             raise KeyError(f"no tool named {name!r} is registered")
         del self._declarations[name]
         self._tools.pop(name, None)
-        self._written.pop(name, None)
+        self._lazy.pop(name, None)
         self._lookalikes = {look: known for look, known in self._lookalikes.items() if known != name}
         self._overrides.pop(name, None)
         self._notify()
 
     def get(self, name: str) -> Tool[Any] | None:
-        """The tool of that exact name, or None. A written one is imported now; `DeclarationError` if it is another."""
-        if name in self._written:
-            self._tools[name], self._declarations[name] = self._written[name].load()
-            del self._written[name]
+        """The tool of that exact name, or None. A lazy tool is imported now; `DeclarationError` if it has changed."""
+        if name in self._lazy:
+            self._tools[name], self._declarations[name] = self._lazy[name].load()
+            del self._lazy[name]
         return self._tools.get(name)
 
     def declaration(self, name: str) -> Declaration | None:
-        """What the tool of that exact name declared when it was registered, or None. `get` completes a written one."""
+        """What the tool of that exact name declared when it was registered, or None. `get` completes a lazy one."""
         return self._declarations.get(name)
 
     def names(self) -> list[str]:
@@ -221,13 +221,13 @@ class ToolRegistry:
     def _admit(self, mode: ToolMode, approval_mode: ApprovalMode) -> _Admitted:
         names = [name for name in self.names() if self.check_mode(name, mode, approval_mode)]
         declarations = [declared for name in names if (declared := self.declaration(name)) is not None]
-        tools = {name: self.get(name) for name in names if not self.is_written(name)}
+        tools = {name: self.get(name) for name in names if not self.is_lazy(name)}
         resting = {name: tool for name, tool in tools.items() if tool is not None and _may_rest(tool)}
         return _Admitted(self.changes.count, declarations, resting)
 
-    def is_written(self, name: str) -> bool:
-        """Whether nobody has asked for the tool of that name; one that is only written down never rests."""
-        return name in self._written
+    def is_lazy(self, name: str) -> bool:
+        """Whether the tool's module is not imported yet. Such a tool has no `resting` of its own."""
+        return name in self._lazy
 
     def toolset(self, mode: AnyMode, context: ToolContext) -> CallableToolset:
         """The tools of `mode` behind both gates; `mode` wins over the context's.
@@ -299,9 +299,9 @@ class RegistryView(ToolRegistry):
         """What the tool of that exact name declared, if this view shows it."""
         return self._parent.declaration(name) if name in self._visible else None
 
-    def is_written(self, name: str) -> bool:
+    def is_lazy(self, name: str) -> bool:
         """The parent's answer."""
-        return self._parent.is_written(name)
+        return self._parent.is_lazy(name)
 
     def names(self) -> list[str]:
         """The names that this view shows, in the parent's order."""
@@ -329,7 +329,7 @@ class RegistryView(ToolRegistry):
         """Refused: a view cannot be changed."""
         raise TypeError(_READ_ONLY)
 
-    def add_written(self, written: WrittenTool) -> None:
+    def add_lazy(self, tool: LazyTool) -> None:
         """Refused: a view cannot be changed."""
         raise TypeError(_READ_ONLY)
 

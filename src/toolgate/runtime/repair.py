@@ -1,4 +1,4 @@
-"""Telling a model how to repair its arguments: every offending key at once, and a call that would fit."""
+"""Repair messages for invalid arguments: every offending key at once, and an example that would be valid."""
 
 import json
 import math
@@ -32,9 +32,9 @@ def _problem(item: Any, schema: dict[str, Any], *, listed: bool) -> str:
     return f"{item['msg'][:200]}; expected {expected}, got {shown}"
 
 
-def _at(schema: Any, place: Sequence[int | str]) -> dict[str, Any]:
-    """The schema of a place in the arguments; empty where it cannot be told."""
-    for part in place:
+def _at(schema: Any, path: Sequence[int | str]) -> dict[str, Any]:
+    """The schema of a member of the arguments, by its path; empty if it is unknown."""
+    for part in path:
         if not isinstance(schema, dict):
             return {}
         options = [option for option in schema.get("anyOf", ()) if isinstance(option, dict)]
@@ -50,7 +50,7 @@ def _mapping(schema: Any, key: str) -> dict[str, Any]:
 
 def unknown_keys(names: list[str], schema: dict[str, Any]) -> dict[str, str]:
     """The problem of each key that the schema does not have."""
-    return {name: _unknown(name, schema, compare=place < _MAX_LISTED) for place, name in enumerate(names)}
+    return {name: _unknown(name, schema, compare=index < _MAX_LISTED) for index, name in enumerate(names)}
 
 
 def _unknown(name: str, schema: dict[str, Any], *, compare: bool) -> str:
@@ -62,7 +62,7 @@ def _unknown(name: str, schema: dict[str, Any], *, compare: bool) -> str:
 def likely_key(name: str, schema: dict[str, Any]) -> str | None:
     """The known key that an unknown one stands for, such as `old_string` for `old`; None if none is near."""
     known = list(_mapping(schema, "properties"))
-    if len(known) >= _MAX_LISTED or _mapping(schema, "additionalProperties"):  # then it is a key like any other
+    if len(known) >= _MAX_LISTED or _mapping(schema, "additionalProperties"):  # then any key is allowed
         return None
     from difflib import get_close_matches
 

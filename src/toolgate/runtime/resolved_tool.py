@@ -1,4 +1,4 @@
-"""`ResolvedTool`: a registered tool with everything that is needed on every call, looked up once."""
+"""`ResolvedTool`: a registered tool with everything that its calls need, looked up once."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class ResolvedTool:
         self.invoke = invoker(tool, declaration)
         self.respond = responder(tool, self.name)
         self.scalars = scalar_arguments(tool, declaration)
-        self.said = tool.said if self.plain_render and isinstance(tool, FunctionTool) else None
+        self.success_text = tool.success_text if self.plain_render and isinstance(tool, FunctionTool) else None
         """The text of the envelope around a plain value that a function returns."""
-        self.passed_at = -1
+        self.passed_at_change = -1
         """The registry's change count when the tool last passed the mode gate; -1: the gate has to be checked."""
-        self.passed_in: ToolMode | None = None
+        self.passed_in_mode: ToolMode | None = None
         """The mode in which it passed."""
-        self.passed_as: ApprovalMode | None = None
+        self.passed_in_approval_mode: ApprovalMode | None = None
         """The approval mode in which it passed."""
         self.keys: frozenset[str] | None = None
         """The only accepted keys, if the parameter model itself would accept others; None: the model decides."""
@@ -70,7 +70,7 @@ class ResolvedTool:
         return value if isinstance(value, ToolResponse) else self.respond(value)
 
     def read(self, arguments: str | dict[str, Any]) -> BaseModel:
-        """The parameters of a call: from the JSON of a model, or from the values of an agent command.
+        """Validate the arguments of a call: the JSON of a model, or the values of an agent command.
 
         JSON is read strictly. The values of an agent command are not: a parameter may be a `Path` where the command
         has a text.

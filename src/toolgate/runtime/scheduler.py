@@ -1,4 +1,4 @@
-"""The calls of one turn: as if they had run one after another, only sooner."""
+"""Runs the calls of one turn: read-only ones at the same time, with the same results as one after another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_AT_ONCE = 16
 """Read-only calls that run side by side."""
 
 
-async def run_turn(toolset: CallableToolset, calls: Sequence[ToolCall]) -> list[ToolResult]:
+async def run_calls(toolset: CallableToolset, calls: Sequence[ToolCall]) -> list[ToolResult]:
     """Results in call order. Neighbouring read-only calls run side by side; a writer runs alone, in its place."""
     results: list[ToolResult] = []
     group: list[ToolCall] = []
@@ -31,7 +31,7 @@ async def run_turn(toolset: CallableToolset, calls: Sequence[ToolCall]) -> list[
 
 
 async def _side_by_side(toolset: CallableToolset, calls: Sequence[ToolCall]) -> list[ToolResult]:
-    """All of them; one that fails leaves the others alone, and cancelling the turn stops them all."""
+    """Run read-only calls at the same time. A failure does not affect the others; cancelling the turn stops all."""
     results: list[ToolResult] = []
     for start in range(0, len(calls), MAX_AT_ONCE):
         pending: list[PendingResult] = [toolset.handle(call) for call in calls[start : start + MAX_AT_ONCE]]

@@ -14,7 +14,7 @@ from toolgate.runtime.hook_source import hooks_of
 from toolgate.runtime.pending import PendingResult, Work
 from toolgate.runtime.policy_source import check_policy
 from toolgate.runtime.registry import ToolRegistry
-from toolgate.runtime.scheduler import run_turn
+from toolgate.runtime.scheduler import run_calls
 from toolgate.runtime.tracing import traced
 from toolgate.tools.base import CallableTool, Tool
 from toolgate.tools.context import ToolContext
@@ -70,13 +70,13 @@ class CallableToolset:
     def call(self, name: str, /, **arguments: object) -> PendingResult:
         """Call a tool with these arguments, under an id of its own: `await toolset.call("grep", pattern="TODO")`.
 
-        A path is passed as its text and a pydantic model as its fields. `TypeError` if JSON cannot say a value.
+        A path is passed as its text and a pydantic model as its fields. `TypeError` if JSON cannot express a value.
         """
         return self.handle(ToolCall(id=uuid7(), name=name, arguments=arguments_json(name, arguments)))
 
     async def handle_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Handle the calls of one turn: read-only ones side by side, writers in order; results in call order."""
-        return await run_turn(self, calls)
+        return await run_calls(self, calls)
 
     async def explain(self, call: ToolCall) -> Decision:
         """What would be decided about a call; nothing is executed and nobody is asked."""
@@ -88,7 +88,7 @@ class CallableToolset:
         return found is None or found.read_only or not found.exclusive
 
     def may_repeat(self, name: str) -> bool:
-        """Whether a call of this tool does no harm when nobody knows if it has been run before."""
+        """Whether a call of this tool may be repeated if it is unknown whether it has run before."""
         found = self.registry.declaration(name)
         return found is None or found.repeatable
 

@@ -64,7 +64,7 @@ def traced(work: Work, session_id: str | None) -> Work:
 
 
 class Span:
-    """What is said about a span while it lasts."""
+    """A span to which attributes and a failure can be added; does nothing without a tracer."""
 
     def __init__(self, span: Any = None) -> None:
         self._span = span

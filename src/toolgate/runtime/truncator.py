@@ -1,4 +1,4 @@
-"""Keeps what a model reads short: cuts the rendered output, says so, and keeps the whole of it in a file."""
+"""Cuts outputs that are too long for a model, says so, and keeps the full output in a file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Truncator:
     ) -> None:
         self._settings = settings
         self._limits = Limits(lines=settings.max_lines, bytes=settings.max_bytes)
-        # so few characters that they fit, whatever they are: no need to count anything
+        # a text with this many characters fits, whatever characters they are
         self._surely_fits = min(settings.max_lines, settings.max_bytes // 4)
         self._workspace = workspace
         self._clock = clock if clock is not None else cast("Clock", time)
@@ -111,7 +111,7 @@ class Truncator:
     def _keep(
         self, tool_name: str, response: ToolResponse, output: str, stop: Stop
     ) -> tuple[str | None, output_file.Layout, str]:
-        """The path of the whole output and where things are in it; None and the reason where it cannot be kept."""
+        """Store the full output; return its path and layout. Without a path, the reason why it cannot be kept."""
         if self._workspace is None:
             return None, output_file.Layout(), "this session has no workspace"
         if self._store is None:

@@ -1,4 +1,4 @@
-"""Calls that were answered although their tool still runs, and what is said about a call that was cut short."""
+"""Calls that were answered although their tool still runs, and the answers to calls that were cut short."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def cut_short(invocation: Invocation, calls: Unfinished, code: ErrorCode, what: 
     `stopped` says that the tool has ended. It says nothing about what it had done until then, or about threads and
     tasks that it has started by itself.
     """
-    declaration, data = invocation.declaration, invocation.context.left
+    declaration, data = invocation.declaration, invocation.context.cancelled_data
     if invocation.still_running is not None and invocation.still_running():
         if declaration.repeatable:
             text = f"{what}; it still runs in the background"

@@ -1,4 +1,4 @@
-"""Adds a message: alone, or together with those that arrived at the same time."""
+"""Adds messages: one alone, or all that arrived at the same time with a few statements."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ _MAX_SESSIONS: Final = 500
 class Append:
     """The unit that adds one message."""
 
-    __slots__ = ("lease", "plain", "said", "session_id", "turn_id", "usage")
+    __slots__ = ("lease", "message", "plain", "session_id", "turn_id", "usage")
 
     def __init__(
-        self, session_id: str, said: Message, lease: Lease | None, turn_id: str | None, usage: Usage | None
+        self, session_id: str, message: Message, lease: Lease | None, turn_id: str | None, usage: Usage | None
     ) -> None:
         self.session_id = session_id
-        self.said = said
+        self.message = message
         self.lease = lease
         self.turn_id = turn_id
         self.usage = usage
         self.plain = (
             usage is None
-            and said.tool_call_id is None
-            and not said.tool_calls
-            and not said.images
+            and message.tool_call_id is None
+            and not message.tool_calls
+            and not message.images
             and (lease is None or lease.session_id == session_id)
         )
         """Whether it only adds a message."""
 
     def __call__(self, transaction: Transaction) -> int:
-        """Add it; returns its number."""
+        """Add the message and return its number."""
         writer = EventWriter(
-            transaction, self.session_id, self.lease, turn_id=self.turn_id, count=1 + len(self.said.tool_calls)
+            transaction, self.session_id, self.lease, turn_id=self.turn_id, count=1 + len(self.message.tool_calls)
         )
-        seq = transcript.write(writer, self.said)
-        if self.said.tool_calls:
-            calls.propose(writer, self.said.tool_calls)
+        seq = transcript.write(writer, self.message)
+        if self.message.tool_calls:
+            calls.propose(writer, self.message.tool_calls)
         if self.usage is not None and self.turn_id is not None:
-            turns.count(transaction, self.turn_id, self.usage)
-        turns.name_after(writer, self.said)
+            turns.store_usage(transaction, self.turn_id, self.usage)
+        turns.set_title_from(writer, self.message)
         return seq
 
 
@@ -59,11 +59,11 @@ def append_all(
     lease: Lease,
     entries: Sequence[Message | CallRecord],
     turn_id: str | None,
-    carried: str | None = None,
+    handoff_state: str | None = None,
     images: Sequence[ImageContent] = (),
     usage: Usage | None = None,
 ) -> None:
-    """Add messages and records of calls, in this order, their pictures, and the state for resuming the session."""
+    """Add messages and records of calls in this order, with their pictures and the state for resuming the session."""
     if not entries:
         return
     proposed = sum(len(entry.tool_calls) for entry in entries if isinstance(entry, Message))
@@ -75,19 +75,19 @@ def append_all(
             transcript.write(writer, entry)
             calls.propose(writer, entry.tool_calls)
     if usage is not None and turn_id is not None:
-        turns.count(transaction, turn_id, usage)
+        turns.store_usage(transaction, turn_id, usage)
     pictures.keep(transaction, lease.session_id, images)
-    handoff.carry(transaction, lease.session_id, carried)
+    handoff.store(transaction, lease.session_id, handoff_state)
 
 
 def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
-    """Add many plain messages with four statements instead of four for each; the same as one after the other."""
+    """Add many plain messages with four statements in all. The result is the same as adding one after the other."""
     if any(not unit.plain for unit in units) or len(units) > _MAX_SESSIONS:
         return [unit(transaction) for unit in units]
     states = _states(transaction, units)
     clock = transaction.clock(units[0].session_id)
     if any(not _may(states.get(unit.session_id), unit.lease, clock) for unit in units):
-        return [unit(transaction) for unit in units]  # one is refused, or gives its session a name
+        return [unit(transaction) for unit in units]  # one is refused, or gives its session a title
     now = time.time()
     last = transaction.row("SELECT MAX(id) FROM events")
     identifier: int = (last[0] if last is not None else None) or 0
@@ -95,13 +95,13 @@ def together(transaction: Transaction, units: Sequence[Append]) -> list[int]:
     messages: list[Row] = []
     numbers: list[int] = []
     for unit in units:
-        said, state, session, turn = unit.said, states[unit.session_id], unit.session_id, unit.turn_id
+        message, state, session, turn = unit.message, states[unit.session_id], unit.session_id, unit.turn_id
         seq, identifier = state.next_seq, identifier + 1
         state.next_seq += 1
-        payload = message_json(said.role, said.content)
+        payload = message_json(message.role, message.content)
         place = state.number * SPAN + seq
         events.append((place, session, seq, turn, "message", payload, state.fence, now, identifier))
-        messages.append((identifier, session, seq, turn, said.role, said.content, None, None, now, None))
+        messages.append((identifier, session, seq, turn, message.role, message.content, None, None, now, None))
         numbers.append(seq)
     transaction.many(TAKE, [(state.number, state.next_seq, now) for state in states.values()])
     transaction.many(INSERT, events)

@@ -63,7 +63,7 @@ def _last_seq(transaction: Transaction, session_id: str) -> int:
 
 
 def _identifier(transaction: Transaction, lease: Lease, turn_id: str, request: ApprovalRequest) -> str:
-    """The same id for the same call in every process. Providers repeat call ids, so the ordinal is part of it."""
+    """An id that is the same for one call in every process. Providers repeat call ids, so the ordinal is part of it."""
     sql = (
         "SELECT MIN(ordinal) FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND call_id = ?3 "
         "AND state = 'proposed'"
@@ -214,9 +214,9 @@ def _row(row: Row) -> ApprovalRow:
 
 
 def allowed_before(transaction: Transaction, session_id: str, turn_id: str, agent: str, asked_in: str) -> list[str]:
-    """The fingerprints that a sub-agent was allowed for the rest of its turn.
+    """The fingerprints of the calls that a sub-agent was allowed to repeat for the rest of its turn.
 
-    Its approval requests are in its parent's session. The id of each one tells which call of which child it is for.
+    Its approval requests are in its parent's session. The id of a request says which call of which sub-agent it is for.
     """
     rows = transaction.rows(
         "SELECT a.id, a.call_id, c.ordinal, a.fingerprint FROM approvals a JOIN tool_calls c "

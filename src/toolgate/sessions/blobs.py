@@ -41,7 +41,7 @@ class Blobs:
         self._db = db
 
     async def pieces(self, session_id: str, reference: str) -> AsyncIterator[bytes]:
-        """All of an output."""
+        """The whole output, in pieces."""
         sql = "SELECT hash, size FROM outputs WHERE session_id = ?1 AND reference = ?2"
         row = await self._db.read(lambda tx: tx.row(sql, session_id, reference))
         if row is None or reference == _WORKSPACE:

@@ -19,7 +19,7 @@ _EARLIER = {
     "started": "('proposed', 'approved')",
     "finished": "('started', 'proposed', 'approved')",
 }
-"""The states that a record leads away from."""
+"""Kind of a record → the states that a call may have before it."""
 _OPEN = _EARLIER["finished"]
 _NEVER_RAN: dict[str, Any] = {
     "status": "error",
@@ -44,7 +44,7 @@ def propose(writer: EventWriter, calls: Iterable[ToolCall]) -> None:
 
 
 def _arguments(call: ToolCall) -> dict[str, Any] | str:
-    """The parsed object, or the raw string where it does not parse."""
+    """The parsed object, or the raw string if it cannot be parsed."""
     try:
         return parse_arguments(call.arguments)
     except ArgumentsError:
@@ -52,7 +52,7 @@ def _arguments(call: ToolCall) -> dict[str, Any] | str:
 
 
 def _insert(writer: EventWriter, call_id: str, tool_name: str) -> int:
-    """A new row; its ordinal tells it from earlier calls with the same id."""
+    """Insert a row and return its ordinal, which tells it from earlier calls with the same id."""
     turn_id = writer.turn_id or ""
     row = writer.transaction.row(
         f"SELECT COALESCE(MAX(ordinal), -1) + 1 FROM tool_calls WHERE {_KEY}", writer.session_id, turn_id, call_id
@@ -72,7 +72,7 @@ def _insert(writer: EventWriter, call_id: str, tool_name: str) -> int:
 
 
 def record(writer: EventWriter, entry: CallRecord) -> None:
-    """Write a record of the pipeline to the log, and move its call on."""
+    """Write a record of the pipeline to the log, and update the state of its call."""
     call_id, tool_name = clean(entry.call_id), clean(entry.tool_name)
     writer.event(
         {"decision": "decision", "started": "call_started", "finished": "call_finished"}[entry.kind],
@@ -93,7 +93,7 @@ def record(writer: EventWriter, entry: CallRecord) -> None:
 
 
 def _ordinal(writer: EventWriter, kind: str, call_id: str, tool_name: str) -> int:
-    """The first call with that id that has not reached this state; a call that was not announced gets a new row."""
+    """The ordinal of the first call with that id that has not reached this state. Without one, a row is inserted."""
     row = writer.transaction.row(
         f"SELECT MIN(ordinal) FROM tool_calls WHERE {_KEY} AND state IN {_EARLIER[kind]}",
         writer.session_id,
@@ -120,7 +120,7 @@ def _call(row: Row) -> CallRow:
 
 
 def close_after_crash(writer: EventWriter) -> tuple[CallRow, ...]:
-    """End every open call: what had started is `unknown` from now on, the rest is cancelled; returns the former."""
+    """End every open call. Calls that had started become `unknown` and are returned; the others are cancelled."""
     sql = f"{_COLUMNS} WHERE session_id = ?1 AND state IN {_OPEN} ORDER BY proposed_at, turn_id, call_id, ordinal"
     rows = [_call(row) for row in writer.transaction.rows(sql, writer.session_id)]
     uncertain = []

@@ -17,7 +17,7 @@ WRITE_TIMEOUT = 10.0
 """Seconds that a write waits for the lock of another process."""
 READ_TIMEOUT = 2.0
 _WAL_PAGES = 4000
-"""Pages (16 MB) after which the log of SQLite itself goes into the file: a commit that does so waits longer."""
+"""Pages (16 MB) after which SQLite moves its own log into the file. The commit that does so takes longer."""
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -26,7 +26,7 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
     if _is_empty(path):
         raise faults.empty(path)  # SQLite would take it for a new one and write to it
     connection = sqlite3.connect(
-        f"{address(path)}?mode=rw",
+        f"{file_uri(path)}?mode=rw",
         uri=True,
         isolation_level=None,  # transactions begin and end where the code says so
         check_same_thread=False,
@@ -37,7 +37,7 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         if readonly:
             connection.execute("PRAGMA query_only = ON")
-        elif _may_be_ours(connection):  # another program's file stays as it is; what it lacks is said by what is asked
+        elif _may_be_ours(connection):  # the file of another program stays unchanged
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
             connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
     except BaseException:
@@ -46,8 +46,8 @@ def connect(path: str, *, readonly: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def address(path: str) -> str:
-    """A path in the form that SQLite takes options with."""
+def file_uri(path: str) -> str:
+    """A path as a `file:` URI, the form in which SQLite takes options."""
     return f"file:{quote(os.path.abspath(path))}"
 
 
@@ -70,11 +70,11 @@ def _is_empty(path: str) -> bool:
     try:
         return os.stat(path).st_size == 0
     except OSError:
-        return False  # opening it will say what is wrong
+        return False  # opening the file reports the reason
 
 
 class _MemoryConnection(sqlite3.Connection):
-    """A connection that may be dropped instead of closed: nothing is lost that could have been kept.
+    """A connection that may be dropped without closing it: a database in memory has nothing to save.
 
     Since Python 3.13 a connection that is collected and still open warns.
     """

@@ -1,4 +1,4 @@
-"""The log of a session: checking the lease, taking the next numbers, writing events, all in one transaction."""
+"""Writes to the log of a session: checks the lease, takes the next numbers and writes events in one transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION: Final = 1
 """The version of every payload so far."""
 
 ANYONE: Final = object()
-"""In place of a lease: the write belongs to no turn, such as a person's answer."""
+"""Passed instead of a lease for a write that belongs to no turn, such as a person's answer."""
 
 _LEASED = "WHERE id = ?1 AND fence = ?2 AND lease_owner = ?3"
 _FREE = "WHERE id = ?1 AND (lease_owner IS NULL OR lease_until <= ?2 OR lease_from > ?2)"
@@ -39,7 +39,7 @@ _ADD = INSERT.replace(", id)", ")").replace(", ?9)", ")")
 
 
 class EventWriter:
-    """Writes to one session in one transaction. Making one checks the lease and takes `count` numbers."""
+    """Writes to one session in one transaction. Creating a writer checks the lease and takes `count` numbers."""
 
     __slots__ = ("_fence", "_next", "_number", "_taken", "nameless", "now", "session_id", "transaction", "turn_id")
 
@@ -63,7 +63,7 @@ class EventWriter:
         self._take(count)
 
     def _take(self, count: int) -> None:
-        """Take the next numbers. MUST NOT be more than are used: there are no gaps."""
+        """Take the next numbers. `count` MUST NOT be more than are used: the numbers of a log have no gaps."""
         self._taken: int = self._next + count
         self.transaction.run(TAKE, self._number, self._taken, self.now)
         self.transaction.touched(self.session_id, self._taken - 1)
@@ -91,9 +91,9 @@ class EventWriter:
 
 
 def publish(transaction: Transaction, row: Row) -> None:
-    """Hand an event to the followers in this process after the commit, if the driver does that.
+    """Pass an event to the followers in this process after the commit, if the driver supports it.
 
-    A driver that does not has no `published`; its followers read the log.
+    A driver without this has no `published`; its followers read the log.
     """
     published: list[Row] | None = getattr(transaction, "published", None)
     if published is not None:
@@ -101,9 +101,9 @@ def publish(transaction: Transaction, row: Row) -> None:
 
 
 def _look(transaction: Transaction, session_id: str, lease: Lease | object | None) -> Row | None:
-    """Number, next event, fence, whether it has no title yet, and the server's time, if the lease may write.
+    """Lock the session's row and read it, if the lease may write.
 
-    The row is locked.
+    Returns the session's number, the next event, the fence, whether it has no title, and the server's time.
     """
     if isinstance(lease, Lease):
         if lease.session_id != session_id:
@@ -123,24 +123,24 @@ def _refusal(transaction: Transaction, session_id: str, lease: Lease | object | 
 
 
 def time_of(transaction: Transaction) -> float:
-    """Seconds since the epoch, by the one clock that all who use this database share."""
+    """Seconds since the epoch, by the clock that all processes with this database share."""
     row = transaction.row(f"SELECT {_SERVER_TIME}") if transaction.dialect == "postgresql" else None
     return time.time() if row is None else float(row[0])
 
 
 def as_json(payload: Any) -> str:
-    """A payload as it is stored; what text cannot be stored is replaced by U+FFFD."""
+    """A payload as it is stored: JSON, with lone surrogates replaced by U+FFFD."""
     text = encode(payload)
     return text if is_unicode(text) else encode(scrub(payload))
 
 
 def clean(text: str) -> str:
-    """Text that every database can store: lone surrogates, which are not characters, become U+FFFD."""
+    """Text that every database can store: lone surrogates become U+FFFD."""
     return text if is_unicode(text) else str(scrub(text))
 
 
 def cleaned(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Values of a statement, with text that every database takes."""
+    """Values of a statement, with text that every database can store."""
     return tuple(clean(value) if isinstance(value, str) else value for value in values)
 
 

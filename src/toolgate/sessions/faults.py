@@ -59,10 +59,10 @@ def from_sqlite(error: sqlite3.Error, path: str) -> ToolgateError:
 
 
 _REFUSALS: Final = {
-    "28000": "{said}. Check the user and the password in TOOLGATE_DATABASE_URL, and the server's pg_hba.conf.",
-    "28P01": "{said}. Check the user and the password in TOOLGATE_DATABASE_URL.",
-    "3D000": "{said}. Make it with `createdb`, or correct the name at the end of TOOLGATE_DATABASE_URL.",
-    "42501": "{said}. Give the user of TOOLGATE_DATABASE_URL the right to make and use tables there.",
+    "28000": "{reason}. Check the user and the password in TOOLGATE_DATABASE_URL, and the server's pg_hba.conf.",
+    "28P01": "{reason}. Check the user and the password in TOOLGATE_DATABASE_URL.",
+    "3D000": "{reason}. Make it with `createdb`, or correct the name at the end of TOOLGATE_DATABASE_URL.",
+    "42501": "{reason}. Give the user of TOOLGATE_DATABASE_URL the right to make and use tables there.",
     "53300": "no connection is left; nothing was written. Raise max_connections, or run fewer processes.",
     "53100": "its disk is full; nothing was written. Free some space there; nothing has to be restarted.",
     "57P03": "the server is starting or ending. Try again in a moment.",
@@ -73,27 +73,29 @@ _REFUSALS: Final = {
 def from_postgres(error: Exception, address: str) -> ToolgateError:
     """The error of this package for one of SQLAlchemy's, asyncpg's or the network's."""
     cause = getattr(error, "orig", None) or error
-    reason = str(cause).splitlines()
-    said, code = (reason[0] if reason else type(error).__name__), str(getattr(cause, "sqlstate", None) or "")
+    lines = str(cause).splitlines()
+    reason, code = (lines[0] if lines else type(error).__name__), str(getattr(cause, "sqlstate", None) or "")
     place = address.replace("+asyncpg", "")
-    if code == "42P01" or "UndefinedTable" in said:
+    if code == "42P01" or "UndefinedTable" in reason:
         return StoreError(
             f"The database {place} has no tables of Toolgate's. Starting `toolgate serve` or `toolgate worker` makes "
             "them; so does `await db.migrate()`."
         )
-    if code == "55P03" or "LockNotAvailable" in said or "lock timeout" in said:
+    if code == "55P03" or "LockNotAvailable" in reason or "lock timeout" in reason:
         return SessionBusy(f"The database {place} was locked by someone else for too long. Nothing was written.")
-    if code == "25006" or "ReadOnlySQLTransaction" in said or "read-only transaction" in said:
+    if code == "25006" or "ReadOnlySQLTransaction" in reason or "read-only transaction" in reason:
         return StoreError(
             f"The database {place} is read-only; nothing was written. Point TOOLGATE_DATABASE_URL at the primary "
             "server, or make this one writable again."
         )
-    if code in _REFUSALS or "QueuePool limit" in said:
-        return StoreError(f"The database {place} refused: {_REFUSALS.get(code, _REFUSALS['53300']).format(said=said)}")
+    if code in _REFUSALS or "QueuePool limit" in reason:
+        return StoreError(
+            f"The database {place} refused: {_REFUSALS.get(code, _REFUSALS['53300']).format(reason=reason)}"
+        )
     if isinstance(cause, TimeoutError):
-        said = "no answer; perhaps it is no PostgreSQL, or something drops what is sent to it"
+        reason = "no answer; perhaps it is no PostgreSQL, or something drops what is sent to it"
     return StoreError(
-        f"The database {place} failed: {said}. Check that the server runs and that TOOLGATE_DATABASE_URL is right."
+        f"The database {place} failed: {reason}. Check that the server runs and that TOOLGATE_DATABASE_URL is right."
     )
 
 

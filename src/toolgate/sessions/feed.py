@@ -16,8 +16,8 @@ _MAX_ROWS = 1000
 class NewEvents(asyncio.Event):
     """Set when a session may have new events.
 
-    Events that were committed in this process come with it as rows. Of all others only the number is known, or not
-    even that: then the follower reads the log.
+    Events that were committed in this process are delivered as rows. Of other events at most the number is known; for
+    these the follower reads the log.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class NewEvents(asyncio.Event):
         self.set()
 
     def look_again(self) -> None:
-        """Let the follower read the log, even if nothing was announced."""
+        """Make the follower read the log next time, even if nothing was announced."""
         self._uncertain = True
 
     def take(self, after_seq: int) -> list[Row] | None:

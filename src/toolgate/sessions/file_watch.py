@@ -1,4 +1,4 @@
-"""Notices what other processes write to the same SQLite file: one poll for all followers, not one for each."""
+"""Notices what other processes write to the same SQLite file, with one poll for all followers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolgate.errors import StoreError
 from toolgate.log import logger
 from toolgate.sessions.feed import Feed
 
-_LOOK = 0.25
+_POLL_SECONDS = 0.25
 """Seconds between two polls."""
 _MAX_EVENTS = 10_000
 
@@ -37,18 +37,18 @@ class FileWatch:
         loop = asyncio.get_running_loop()
         if self._task is None or self._task.done() or self._loop is not loop:
             self._loop = loop
-            await self._in_thread(self._new)
-            self._task = loop.create_task(self._look(), name="toolgate-file-watch")
+            await self._in_thread(self._read_new)
+            self._task = loop.create_task(self._poll(), name="toolgate-file-watch")
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         while self._feed.followed:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_SECONDS)
             try:
-                self._feed.announced(await self._in_thread(self._new))
+                self._feed.announced(await self._in_thread(self._read_new))
             except StoreError as error:
                 logger("sessions").warning("log_not_read", error=type(error).__name__)
 
-    def _new(self) -> dict[str, int]:
+    def _read_new(self) -> dict[str, int]:
         """The sessions that have new events since the last poll, and the number of the last event of each."""
         if self._connection is None:
             self._connection = self._connect()
@@ -75,7 +75,7 @@ class FileWatch:
         self._task = None
 
     def stop_watching(self) -> None:
-        """Close the connection when no thread uses it any more: one that did would read freed memory."""
+        """Close the connection. No thread may use it any more: it would read freed memory."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -1,4 +1,4 @@
-"""The file of the database: where it is, how it is created, and whether it is complete.
+"""The file of a SQLite database: creating it, and checking whether it is complete and ours.
 
 It lies outside every project; no tool and no model ever names it. So this module opens files, unlike the others here.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from toolgate.errors import StoreError
 from toolgate.protocol.ids import uuid7
 from toolgate.sessions import faults, sqlite_log
-from toolgate.sessions.connections import address, connect, connect_memory
+from toolgate.sessions.connections import connect, connect_memory, file_uri
 from toolgate.sessions.schema import HEAD, REVISIONS, statements
 from toolgate.system import O_BINARY, O_CLOEXEC, O_DIRECTORY
 
@@ -35,7 +35,7 @@ def apply_schema(connection: sqlite3.Connection) -> None:
 
 
 def create(path: str) -> None:
-    """Create the file completely or not at all: it gets its name when everything is written and flushed."""
+    """Create the file completely or not at all. It gets its name only after everything is written and flushed."""
     connection = connect_memory()
     try:
         apply_schema(connection)
@@ -88,7 +88,7 @@ def _publish(fresh: str, path: str) -> None:
 
 
 def size(path: str) -> int | None:
-    """How large the file is; None where there is none."""
+    """The size of the file; None if there is none."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -154,7 +154,7 @@ class _Owner(NamedTuple):
 def _inspect(path: str) -> _Owner:
     log = size(f"{path}-wal")
     image = sqlite_log.merged(path) if log and (size(path) or 0) + log <= CHECKED_AT_ONCE else None
-    connection = connect_memory() if image else sqlite3.connect(f"{address(path)}?mode=ro&immutable=1", uri=True)
+    connection = connect_memory() if image else sqlite3.connect(f"{file_uri(path)}?mode=ro&immutable=1", uri=True)
     try:
         if image:
             connection.deserialize(image)
@@ -169,7 +169,7 @@ def _inspect(path: str) -> _Owner:
 
 
 def check_log(path: str) -> str:
-    """What is certainly lost of SQLite's own log, in words; empty if nothing is. A copy of the log is kept then."""
+    """A sentence about what SQLite's own log has certainly lost, of which a copy is kept; empty if nothing."""
     before = sqlite_log.log_state(path)
     if before is None:
         return ""
@@ -186,7 +186,7 @@ def check_log(path: str) -> str:
 
 
 def known_damage(path: str) -> str:
-    """What was lost of SQLite's own log, found now or at an earlier start, in words; empty if nothing is known."""
+    """A sentence about what SQLite's own log has lost, now or before an earlier start; empty if nothing is known."""
     if not size(path):
         return ""
     check_owner(path)
@@ -196,8 +196,8 @@ def known_damage(path: str) -> str:
     return f"it was damaged, and what was written last was lost. A copy was kept: {kept[-1]}" if kept else ""
 
 
-def check_whole(path: str) -> None:
-    """Raise unless SQLite finds nothing wrong with the file."""
+def check_integrity(path: str) -> None:
+    """Raise if SQLite's own check finds damage in the file."""
     try:
         connection = connect(path, readonly=True)
         try:
@@ -211,7 +211,7 @@ def check_whole(path: str) -> None:
 
 
 def check_writable(path: str) -> str | None:
-    """Raise unless the file can be written to; otherwise its revision, None where it has none."""
+    """Return the revision of the file, None if it has none. Raises if the file cannot be written to."""
     try:
         connection = connect(path)
         try:
@@ -230,5 +230,5 @@ def check_writable(path: str) -> str | None:
 
 
 def _ours(tables: set[str]) -> bool:
-    """Other programs use Alembic, too."""
+    """Whether these are Toolgate's tables. The table of Alembic alone is no proof: other programs use Alembic, too."""
     return {"alembic_version", "sessions", "events"} <= tables

@@ -1,7 +1,7 @@
-"""A new session from the beginning of another one: its log up to a message, copied with the same numbers.
+"""Forks a session: copies its log up to a message into a new session, with the same numbers.
 
-Permissions that were given for the rest of the first session are not copied, and neither is the state of its shell,
-unless all of the session is copied.
+Permissions that were given for the rest of the first session are not copied. The state of its shell is copied only if
+the whole session is.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def fork(transaction: Transaction, source: str, seq: int | None, new_id: str, mo
 
 
 def _end(transaction: Transaction, source: str, number: int, next_seq: int, seq: int | None) -> int:
-    """The number of the first event that is not copied: the turn of that message, or one that runs, begins there."""
+    """The number of the first event that is not copied: the first of that message's turn, or of a running turn."""
     if seq is None:
         running = transaction.row(_RUNNING, number)
         return next_seq if running is None or running[0] is None else int(running[0])
-    rewind.said_at(transaction, source, seq)
+    rewind.user_message(transaction, source, seq)
     row = transaction.row("SELECT turn_id FROM events WHERE place = ?1", number * SPAN + seq)
     first = transaction.row(
         f"SELECT MIN(seq) FROM events WHERE place > ?1 * {SPAN} AND place <= ?2 AND turn_id = ?3",
@@ -102,11 +102,11 @@ def _copy(transaction: Transaction, source: str, new_id: str, numbers: tuple[int
         *(new_id, source),
     )
     pictures.copy(transaction, source, new_id)
-    _keep_last(transaction, new_id, new)
+    _restore_state(transaction, new_id, new)
 
 
-def _keep_last(transaction: Transaction, new_id: str, number: int) -> None:
-    """The list of work and the last rewind, as the copied events say."""
+def _restore_state(transaction: Transaction, new_id: str, number: int) -> None:
+    """Restore the to-do list and the last rewind from the copied events."""
     rows: list[Row] = transaction.rows(
         f"SELECT kind, seq, payload FROM events WHERE place > ?1 * {SPAN} AND place < (?1 + 1) * {SPAN} "
         "AND kind IN ('todos', 'rewound') ORDER BY place",

@@ -1,4 +1,4 @@
-"""Workspaces that are clones of the worker's repository: only what is not in their first commit is stored."""
+"""`GitWorkspaces`: a clone of the worker's repository per session. Only what its first commit lacks is stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolgate.workspace.archive_base import ArchiveBase
 
 _KEPT = 64
-"""Sessions of which it is remembered what came from the commit; the directory of another one is made anew."""
+"""Sessions whose files of the first commit are remembered. The directory of any other session is created again."""
 
 
 class GitWorkspaces(SnapshotWorkspaces):

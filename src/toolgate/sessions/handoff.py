@@ -12,9 +12,9 @@ _SESSION = (
 
 
 def read(transaction: Transaction, session_id: str, project: str | None) -> StoredHandoff:
-    """What its person has allowed for the rest of the session, and what it takes along; of a sub-agent's calls, none.
+    """What the person has allowed for the rest of the session, and the stored state of its shell and files.
 
-    With a `project`, nothing for a session of another one: the same words may do something else there.
+    With a `project`, a session of another project gets no state: the same command may do something else there.
     """
     row = transaction.row(_SESSION, session_id)
     if row is None:
@@ -23,16 +23,16 @@ def read(transaction: Transaction, session_id: str, project: str | None) -> Stor
     if project is not None and row[0] not in ("", project):
         return StoredHandoff(permissions=found, rewound_by=row[2])
     allowed = tuple(permission.fingerprint for permission in found.permissions if permission.choice == "call")
-    return StoredHandoff(allowed=allowed, carried=row[1] or "", permissions=found, rewound_by=row[2])
+    return StoredHandoff(allowed=allowed, handoff_state=row[1] or "", permissions=found, rewound_by=row[2])
 
 
-def carry(transaction: Transaction, session_id: str, carried: str | None) -> None:
+def store(transaction: Transaction, session_id: str, handoff_state: str | None) -> None:
     """Store the state that is needed to resume the session. None keeps the stored one; empty removes it."""
-    if carried:
+    if handoff_state:
         transaction.run(
             "INSERT INTO shells (session_id, state) VALUES (?1, ?2) "
             "ON CONFLICT (session_id) DO UPDATE SET state = excluded.state",
-            *(session_id, carried),
+            *(session_id, handoff_state),
         )
-    elif carried is not None:
+    elif handoff_state is not None:
         transaction.run("DELETE FROM shells WHERE session_id = ?1", session_id)

@@ -1,4 +1,4 @@
-"""Sessions in memory, for library users who want no file."""
+"""`InMemorySessions`: a session store without a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class InMemorySessions(SessionManager, AsyncClosing):
-    """The same store over a database in memory: same behaviour, no file, nothing to set up, nothing to wait for."""
+    """A `SessionManager` with a database in memory: the same behaviour, without a file."""
 
     def __init__(self, settings: SessionSettings | None = None) -> None:
         if settings is None:
@@ -23,7 +23,7 @@ class InMemorySessions(SessionManager, AsyncClosing):
         super().__init__(Database("sqlite:///:memory:"), settings)
 
     async def aclose(self) -> None:
-        """Forget everything."""
+        """Close the database, which deletes the sessions."""
         await self._db.close()
 
     async def close(self) -> None:

@@ -25,12 +25,12 @@ class LiveText:
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """The live output of a session."""
+    """The live text and the live output of a session."""
 
-    said: LiveText | None
-    printed: list[OutputChunk]
+    text: LiveText | None
+    output: list[OutputChunk]
     number: int
-    """The number of the last piece; the next look starts after it."""
+    """The number of the last piece; the next read starts after it."""
 
 
 _SEEN = "CASE WHEN ?2 > (SELECT MAX(number) FROM live_output WHERE session_id = ?1) THEN 0 ELSE ?2 END"
@@ -51,11 +51,11 @@ def read_live(transaction: Transaction, session_id: str, seen: int | None) -> Li
     if seen is None:
         row = transaction.row("SELECT COALESCE(MAX(number), 0) FROM live_output WHERE session_id = ?1", session_id)
         seen = 0 if row is None else int(row[0])
-    said, rows = None, []
+    text, rows = None, []
     for number, turn_id, base, call_id, stream, content in transaction.rows(_LOOK, session_id, seen):
         if number:
             seen = number
             rows.append((call_id, stream, content))
         else:
-            said = LiveText(turn_id, base, content)
-    return LiveView(said, joined(rows), seen)
+            text = LiveText(turn_id, base, content)
+    return LiveView(text, joined(rows), seen)

@@ -1,4 +1,4 @@
-"""The half of the session manager that people use between turns."""
+"""`ManagedSessions`: the part of the session manager that people use between turns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from toolgate.sessions.event_log import time_of
 from toolgate.sessions.turn_store import TurnStore
 from toolgate.sessions.types import Lease, ListedSession, Session
 
-_MOMENT = 30.0
-"""Seconds for which a session is held that is given back in the same transaction."""
+_LEASE_SECONDS = 30.0
+"""Seconds of a lease that is released in the same transaction."""
 
 
 class ManagedSessions(TurnStore):
@@ -78,7 +78,7 @@ class ManagedSessions(TurnStore):
         """Take a message and all that followed out of the transcript."""
 
         def unit(transaction: Transaction) -> int:
-            held = lease or leases.claim(transaction, session_id, _MOMENT)
+            held = lease or leases.claim(transaction, session_id, _LEASE_SECONDS)
             if held is None:
                 raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
             turns.recover(transaction, held)
@@ -93,13 +93,13 @@ class ManagedSessions(TurnStore):
         """The turns from a message on."""
         return await self._db.read(lambda tx: rewind.turns_from(tx, session_id, seq))
 
-    async def last_said(self, session_id: str) -> tuple[int, str]:
+    async def last_user_message(self, session_id: str) -> tuple[int, str]:
         """The person's last message."""
-        return await self._db.read(lambda tx: rewind.last_said(tx, session_id))
+        return await self._db.read(lambda tx: rewind.last_user_message(tx, session_id))
 
-    async def images_said(self, session_id: str, seq: int) -> tuple[StoredImage, ...]:
+    async def user_message_images(self, session_id: str, seq: int) -> tuple[StoredImage, ...]:
         """The pictures of a message of the person."""
-        return await self._db.read(lambda tx: rewind.images_said(tx, session_id, seq))
+        return await self._db.read(lambda tx: rewind.user_message_images(tx, session_id, seq))
 
     async def family(self, session_id: str) -> builtins.list[str]:
         """The session and those of its sub-agents."""

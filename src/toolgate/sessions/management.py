@@ -1,4 +1,4 @@
-"""What people do with whole sessions: go back in one, fork, search, archive and delete."""
+"""`SessionManagement`: what people do with whole sessions: search, archive, delete, fork, and go back in one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from toolgate.sessions.types import Lease, ListedSession, Session
 
 
 class SessionManagement(Protocol):
-    """The half of a store of sessions that people use between turns. `SessionStore` says what holds for every write."""
+    """The part of a session store that people use between turns. `SessionStore` says what holds for every write."""
 
     async def find(
         self, user: str, *, search: str = "", archived: bool | None = False, limit: int = 100
@@ -61,11 +61,11 @@ class SessionManagement(Protocol):
         """The turns from the person's message `seq` on, with those of sub-agents; `NoSuchMessage` as in `rewind`."""
         ...
 
-    async def last_said(self, session_id: str) -> tuple[int, str]:
+    async def last_user_message(self, session_id: str) -> tuple[int, str]:
         """The number and the content of the person's last message; `NoSuchMessage` if there is none."""
         ...
 
-    async def images_said(self, session_id: str, seq: int) -> tuple[StoredImage, ...]:
+    async def user_message_images(self, session_id: str, seq: int) -> tuple[StoredImage, ...]:
         """The pictures of the person's message `seq`; `NoSuchMessage` as in `rewind`."""
         ...
 

@@ -1,4 +1,4 @@
-"""Sessions: making and finding them, their mode, their messages, and who may write to them."""
+"""`SessionManager`: creates and finds sessions, with their mode, messages and leases."""
 
 from __future__ import annotations
 
@@ -102,15 +102,15 @@ class SessionManager(ManagedSessions):
         await self._db.write(unit)
 
     async def unused(self, before: float, *, project: str | None = None) -> builtins.list[str]:
-        """Sessions that could be removed: nobody has used them since `before`, and nobody is at work in them."""
+        """The sessions that could be removed: not used since `before`, and without a running turn."""
         wanted = None if project is None else clean(project)
         return await self._db.read(lambda tx: pruning.candidates(tx, before, wanted))
 
     async def remove(self, session_id: str, before: float) -> bool:
         """Remove a session for good, with those of its sub-agents; False if it was used since `before` after all.
 
-        Only this ever takes anything out of the log, and only whole sessions. The last session and the one that the
-        log ends with stay, so that no number is used twice while the log is read.
+        Whole sessions are removed from the log, never single events. The newest session and the session of the last
+        event stay, so that no number is used twice while the log is read.
         """
         return await self._db.write(lambda tx: pruning.remove(tx, session_id, before))
 
@@ -140,8 +140,8 @@ class SessionManager(ManagedSessions):
         usage: Usage | None = None,
     ) -> int:
         """Add a message."""
-        said = transcript.message(role, content, tool_calls, tool_call_id)
-        return await self._db.write(Append(session_id, said, lease, turn_id, usage))
+        message = transcript.new_message(role, content, tool_calls, tool_call_id)
+        return await self._db.write(Append(session_id, message, lease, turn_id, usage))
 
     async def messages(self, session_id: str) -> builtins.list[Message]:
         """The transcript for a provider."""

@@ -30,22 +30,22 @@ def as_markdown(record: SessionRecord) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _message(said: dict[str, Any], uncertain: bool) -> list[str]:
-    if said["role"] == "tool":
+def _message(message: dict[str, Any], uncertain: bool) -> list[str]:
+    if message["role"] == "tool":
         note = ["*Uncertain: it had started, and it is unknown how far it got.*"] if uncertain else []
-        return [*note, _fenced(said["content"]), *_pictures(said)]
-    parts = [text] if (text := said["content"].strip()) else []
-    parts += _pictures(said)
+        return [*note, _fenced(message["content"]), *_pictures(message)]
+    parts = [text] if (text := message["content"].strip()) else []
+    parts += _pictures(message)
     if parts:
-        parts.insert(0, {"user": "## You", "assistant": "## Agent"}.get(said["role"], "## System"))
-    for call in said.get("tool_calls", ()):
+        parts.insert(0, {"user": "## You", "assistant": "## Agent"}.get(message["role"], "## System"))
+    for call in message.get("tool_calls", ()):
         parts += [f"**{call['name']}**", _fenced(call["arguments"], "json")]
     return parts
 
 
-def _pictures(said: dict[str, Any]) -> list[str]:
+def _pictures(message: dict[str, Any]) -> list[str]:
     """Name the pictures of a message; their bytes are in the store."""
-    images = said.get("images") or ()
+    images = message.get("images") or ()
     return [f"*Picture: {described([StoredImage(**image)])}*" for image in images]
 
 

@@ -1,4 +1,4 @@
-"""The mode of a session, fail-closed: whatever is not certainly something else is `chat_safe`."""
+"""The mode of a session, fail-closed: a value that is missing, unknown or not enabled means `chat_safe`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def allowed(mode: AnyMode | None, *, default: ToolMode, coding_enabled: bool) ->
 
 
 def effective(value: object, *, coding_enabled: bool) -> ToolMode:
-    """What a stored value means."""
+    """The mode of a stored value."""
     if value == ToolMode.coding.value and isinstance(value, str) and coding_enabled:
         return ToolMode.coding
     return SAFE
 
 
 def warn_unless_plain(session_id: object, value: object, *, coding_enabled: bool) -> None:
-    """Warn if a stored value cannot be granted."""
+    """Warn if a stored value is unknown, or is a mode that is not enabled."""
     known = isinstance(value, str) and value in (SAFE.value, ToolMode.coding.value)
     if not known:
         logger("sessions").warning("invalid_mode_value", session_id=session_id, value=value, used=SAFE.value)

@@ -29,17 +29,17 @@ class Memory:
 
     async def append(self, content: str) -> None:
         """Keep one note."""
-        from toolgate.sessions.word_index import indexed
+        from toolgate.sessions.word_index import index_words
 
         text = clean(content)
         values = (uuid7(), *self._owner, text, time.time())
-        await self._db.write(lambda tx: _insert(tx, values, indexed(text)))
+        await self._db.write(lambda tx: _insert(tx, values, index_words(text)))
 
     async def search(self, query: str, limit: int) -> list[dict[str, Any]]:
         """The notes that hold any of the query's words, or words that begin like them; the best first."""
-        from toolgate.sessions.word_index import wanted
+        from toolgate.sessions.word_index import query_words
 
-        words = wanted(query)
+        words = query_words(query)
         if not words or limit < 1:
             return []
         return await self._db.read(lambda tx: [_note(row) for row in _find(tx, self._owner, words, limit)])

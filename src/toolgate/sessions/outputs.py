@@ -1,4 +1,4 @@
-"""Whole outputs on workers: they are stored for gateways before the log refers to them."""
+"""Stores the whole outputs of a worker in the database, for gateways, before the log refers to them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WorkerSessions(SessionManager):
         entries: Sequence[Message | CallRecord],
         *,
         turn_id: str | None = None,
-        carried: str | None = None,
+        handoff_state: str | None = None,
         images: Sequence[ImageContent] = (),
         usage: Usage | None = None,
     ) -> None:
@@ -63,7 +63,7 @@ class WorkerSessions(SessionManager):
             await self._workspaces.save(await top_session(self, lease.session_id))
         if found:
             await asyncio.gather(*(self._outputs.keep(lease.session_id, reference) for reference in found))
-        await super().append(lease, entries, turn_id=turn_id, carried=carried, images=images, usage=usage)
+        await super().append(lease, entries, turn_id=turn_id, handoff_state=handoff_state, images=images, usage=usage)
 
 
 class Outputs:

@@ -28,7 +28,7 @@ _REMEMBERED = (
 
 
 def effective(value: object, session_id: str = "") -> ApprovalMode:
-    """What a stored value means; what is unknown is `plan`, in which nothing can be changed."""
+    """The approval mode of a stored value. An unknown value means `plan`, in which nothing can be changed."""
     if isinstance(value, str) and value in ApprovalMode.__members__:
         return ApprovalMode(value)
     logger("sessions").warning("invalid_approval_mode_value", session_id=session_id, value=value, used="plan")
@@ -36,10 +36,10 @@ def effective(value: object, session_id: str = "") -> ApprovalMode:
 
 
 def read(transaction: Transaction, session_id: str, project: str | None = None) -> SessionPermissions:
-    """What a session may do. A sub-agent's has the approval mode and the rules of the session that started it.
+    """What a session may do. The session of a sub-agent has the approval mode and the rules of its top session.
 
-    Exact calls that were allowed to one agent are not allowed to another. With a `project`, a session of another one
-    has only its approval mode: the same words may do something else there.
+    Exact calls that were allowed to one agent are not allowed to another. With a `project`, a session of another
+    project has only its approval mode: the same command may do something else there.
     """
     top = transaction.row(_TOP, session_id)
     if top is None:

@@ -1,4 +1,4 @@
-"""The bytes of the pictures that a session's messages name, by their hash."""
+"""Stores the bytes of pictures. Messages refer to them by their hash."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from toolgate.sessions.driver import Transaction
 from toolgate.sessions.schema import SPAN, Dialect
 
 MAX_UNNAMED = 20
-"""Pictures of a session that no message names. With one more, the oldest is removed: its message was never sent."""
+"""Maximum number of pictures of a session that no message names; beyond it, the oldest of them is removed."""
 MAX_BYTES = 256 << 20
-"""Bytes of the pictures of one session up to which people may add some."""
+"""Maximum size of the pictures of one session, in bytes, when a person adds one."""
 _NAMED = (
     "SELECT m.images FROM events e JOIN messages m ON m.id = e.id "
     f"WHERE e.place >= (SELECT number * {SPAN} FROM sessions WHERE id = ?1) "
@@ -41,7 +41,7 @@ def add(transaction: Transaction, session_id: str, image: ImageContent) -> None:
     sizes = _sizes(transaction, session_id)
     if len(sizes) >= MAX_UNNAMED and image.sha256 not in sizes:
         _make_room(transaction, session_id, sizes, len(image.data))
-    transaction.run(_DELETE, session_id, image.sha256)  # what is sent again is the newest
+    transaction.run(_DELETE, session_id, image.sha256)  # stored anew, so that it counts as the newest
     keep(transaction, session_id, [image])
 
 

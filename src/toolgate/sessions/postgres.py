@@ -38,7 +38,7 @@ _OFTEN, _SELDOM = 0.5, 15.0
 """Seconds between two polls of a follower."""
 _PLACEHOLDER = re.compile(r"\?(\d+)")
 _ESCAPE = "\U0010fffe"
-"""Begins what stands for NUL. Unicode has no character there, so hardly any text has it."""
+"""The first character of the escape for NUL. It is a noncharacter of Unicode, so hardly any text has it."""
 _ESCAPED = re.compile(f"{_ESCAPE}([01])")
 
 
@@ -92,7 +92,7 @@ class PostgresTransaction:
         return result
 
     def rows(self, sql: str, *values: Any) -> list[Row]:
-        """Run a statement and return everything that it answers."""
+        """Run a statement and return all rows."""
         return [_row(row) for row in self._connection.execute(_statement(sql), _named(values))]
 
     def row(self, sql: str, *values: Any) -> Row | None:
@@ -193,7 +193,7 @@ class Postgres:
                 raise faults.from_postgres(error, self.address) from error
 
     async def _listener(self) -> tuple[AsyncConnection, Any]:
-        """A new connection on which the server announces writes, and what asyncpg calls it."""
+        """A new connection on which the server announces writes, and the asyncpg connection beneath it."""
         connection = await self._engine.connect()
         try:
             raw: Any = (await connection.get_raw_connection()).driver_connection
@@ -201,7 +201,7 @@ class Postgres:
         except BaseException:
             await _discard(connection)
             raise
-        raw.add_termination_listener(lambda _connection: self._feed.wake_all())  # so they poll
+        raw.add_termination_listener(lambda _connection: self._feed.wake_all())  # followers then poll
         return connection, raw
 
     @property
@@ -259,4 +259,4 @@ _SERVER_SETTINGS = {
     "idle_in_transaction_session_timeout": "10s",
     "application_name": "toolgate",
 }
-"""A machine that freezes or vanishes within a transaction would keep its locks for hours: the server ends it."""
+"""Without these limits, a client that crashes within a transaction would keep its locks for hours."""

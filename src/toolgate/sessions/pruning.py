@@ -1,4 +1,4 @@
-"""Removes whole sessions with everything about them: old ones, or one that a person deletes."""
+"""Removes whole sessions with all their rows: old ones, or one that a person deletes."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def remove(transaction: Transaction, session_id: str, before: float) -> bool:
     needed = {row[0] for row in transaction.rows(_LAST)}
     if not _removable(transaction, session_id, before, needed):
         return False
-    shared = transaction.rows(
+    sessions = transaction.rows(
         f"{_FAMILY}SELECT id, number FROM sessions WHERE id IN (SELECT id FROM family)", session_id
     )
-    if any(_is_taken(transaction, identifier) for identifier, _ in shared):
+    if any(_is_taken(transaction, identifier) for identifier, _ in sessions):
         return False
-    _delete(transaction, shared)
+    _delete(transaction, sessions)
     return True
 
 
@@ -84,7 +84,7 @@ def delete(transaction: Transaction, session_id: str) -> list[str]:
         lease = leases.claim(transaction, identifier, _LEASE_SECONDS)
         if lease is None:
             raise SessionBusy("A turn of this session is running; wait for it, or cancel it, and delete it then.")
-        turns.recover(transaction, lease)  # refuses while workers have the turn
+        turns.recover(transaction, lease)  # raises `SessionBusy` while workers have the turn
     if transaction.dialect == "sqlite":
         _keep_numbers(transaction)
     hashes = [
@@ -117,10 +117,10 @@ def _keep_numbers(transaction: Transaction) -> None:
     _delete(transaction, before)
 
 
-def _delete(transaction: Transaction, shared: list[Row]) -> None:
+def _delete(transaction: Transaction, sessions: list[Row]) -> None:
     """Remove everything about these sessions (id, number)."""
     with removing(transaction.dialect, transaction.run):
-        for identifier, number in shared:
+        for identifier, number in sessions:
             transaction.run(f"DELETE FROM messages WHERE id IN {_WITHIN}", number)
             transaction.run(f"DELETE FROM events WHERE id IN {_WITHIN}", number)
             transaction.run(
@@ -134,8 +134,8 @@ def _delete(transaction: Transaction, shared: list[Row]) -> None:
 def _removable(transaction: Transaction, session_id: str, before: float, needed: set[str]) -> bool:
     if transaction.row(_USED, session_id, before) is not None:
         return False
-    shared = transaction.rows(f"{_FAMILY}SELECT id FROM family", session_id)
-    return bool(shared) and needed.isdisjoint(row[0] for row in shared)
+    sessions = transaction.rows(f"{_FAMILY}SELECT id FROM family", session_id)
+    return bool(sessions) and needed.isdisjoint(row[0] for row in sessions)
 
 
 def _is_taken(transaction: Transaction, session_id: str) -> bool:

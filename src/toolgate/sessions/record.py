@@ -25,7 +25,7 @@ class SessionRecord:
 
     @property
     def conversation(self) -> list[Event]:
-        """The log without what the person went back from."""
+        """The log without events that a rewind has removed from the conversation."""
         return conversation(self.events)
 
     def document(self) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class SessionRecord:
 
 
 def conversation(events: Iterable[Event]) -> list[Event]:
-    """The events without those that the person went back from; each rewind itself stays."""
+    """The events without those that a rewind has removed from the conversation; each rewind itself stays."""
     kept: list[Event] = []
     for event in events:
         if event.kind == "rewound":

@@ -1,4 +1,4 @@
-"""The progress of a turn that another process has begun: what the model said, and what is left to do."""
+"""How far a turn got that another process has begun, and what is left to do."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class ResumePoint:
     """Answers of the model so far."""
     calls: tuple[ToolCall, ...]
     """Calls of the last answer that have to run: they were not started, or they may be repeated."""
-    asked: bool
-    """Whether the turn has a message; one without summarises the session."""
-    said: bool
-    """Whether the model has finished: the turn only has to be ended."""
+    has_message: bool
+    """Whether the turn has a message of the person; a turn without one summarises the session."""
+    is_answered: bool
+    """Whether the model has given its last answer: the turn only has to be ended."""
 
 
 def resume(
@@ -45,21 +45,23 @@ def resume(
     repeats: Callable[[str], bool],
     known: CachedTranscript = NOTHING,
 ) -> ResumePoint:
-    """Find out where a turn stands, and put its calls in order. `known` is what was read of the transcript before.
+    """Find out how far a turn got, and settle its open calls. `known` is what was read of the transcript before.
 
-    A call that had started and that `repeats` does not allow to be run again is answered: nobody knows its outcome.
+    A call that had started is answered with an error (its outcome is unknown), unless `repeats` allows to run it again.
     """
     session_id = lease.session_id
     known = known.with_tail(transaction, session_id)
     messages = known.messages
-    rounds = sum(turn == turn_id and said.role == "assistant" for turn, said in zip(known.turns, messages, strict=True))
-    asked = turn_id in known.turns
+    rounds = sum(
+        turn == turn_id and message.role == "assistant" for turn, message in zip(known.turns, messages, strict=True)
+    )
+    has_message = turn_id in known.turns
     missing = transcript.open_calls(messages) if rounds else []
-    latest = next((said for said in reversed(messages) if said.role != "tool"), None)
+    latest = next((message for message in reversed(messages) if message.role != "tool"), None)
     if not missing or latest is None:
         done = rounds > 0 and latest is not None and latest.role == "assistant" and not latest.tool_calls
         whole = summaries.context(transaction, session_id, known)
-        return ResumePoint(context=whole, rounds=rounds, calls=(), asked=asked, said=done)
+        return ResumePoint(context=whole, rounds=rounds, calls=(), has_message=has_message, is_answered=done)
     open_ones = _unanswered(latest.tool_calls, missing)
     uncertain = [call for call in _begun(transaction, session_id, turn_id, open_ones) if not repeats(call.name)]
     if uncertain:
@@ -71,7 +73,7 @@ def resume(
     left = tuple(call for call in open_ones if not any(call is other for other in uncertain))
     found = summaries.context(transaction, session_id, known)
     found = found._replace(messages=found.messages[: len(found.messages) - len(left)])
-    return ResumePoint(context=found, rounds=rounds, calls=left, asked=asked, said=False)
+    return ResumePoint(context=found, rounds=rounds, calls=left, has_message=has_message, is_answered=False)
 
 
 def _unanswered(calls: tuple[ToolCall, ...], missing: list[str]) -> list[ToolCall]:

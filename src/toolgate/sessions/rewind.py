@@ -1,7 +1,7 @@
 """Going back in a session: later messages leave the transcript, and the log keeps all of them.
 
 A rewind always removes the end of the transcript, from a message of the person on. So a call is never separated from
-its result. A reader that has cached a part of the transcript notices, because its last message is gone.
+its result. A reader that has cached a part of the transcript notices the rewind, because its last message is missing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FAMILY_TURNS = (
 )
 
 
-def said_at(transaction: Transaction, session_id: str, seq: int) -> Row:
+def user_message(transaction: Transaction, session_id: str, seq: int) -> Row:
     """The person's message with this number; `NoSuchMessage` if the conversation has none."""
     row = transaction.row(f"{_SAID} ORDER BY e.place LIMIT 1", session_id, seq)
     if row is None or row[2] != seq:
@@ -41,12 +41,12 @@ def said_at(transaction: Transaction, session_id: str, seq: int) -> Row:
     return row
 
 
-def images_said(transaction: Transaction, session_id: str, seq: int) -> tuple[StoredImage, ...]:
+def user_message_images(transaction: Transaction, session_id: str, seq: int) -> tuple[StoredImage, ...]:
     """The pictures of the person's message with this number."""
-    return transcript.images_of(said_at(transaction, session_id, seq)[0])
+    return transcript.images_of(user_message(transaction, session_id, seq)[0])
 
 
-def last_said(transaction: Transaction, session_id: str) -> tuple[int, str]:
+def last_user_message(transaction: Transaction, session_id: str) -> tuple[int, str]:
     """The number and the content of the person's last message; `NoSuchMessage` if there is none."""
     row = transaction.row(f"{_SAID} ORDER BY e.place DESC LIMIT 1", session_id, 0)
     if row is None:
@@ -56,7 +56,7 @@ def last_said(transaction: Transaction, session_id: str) -> tuple[int, str]:
 
 def turns_from(transaction: Transaction, session_id: str, seq: int) -> list[str]:
     """The turns of a session from a message on, with those of their sub-agents."""
-    said_at(transaction, session_id, seq)
+    user_message(transaction, session_id, seq)
     return [row[0] for row in transaction.rows(_FAMILY_TURNS, session_id, seq)]
 
 
@@ -65,9 +65,9 @@ def rewind(
 ) -> int:
     """Take a message of the person and everything after it out of the transcript; returns the number of the event.
 
-    `files` says what became of the files, if they were to be taken back. The list of work becomes what it was.
+    `files` says what became of the files, if they were to be taken back. The to-do list becomes what it was.
     """
-    said_at(transaction, session_id, seq)
+    user_message(transaction, session_id, seq)
     writer = EventWriter(transaction, session_id, lease)
     _, event = writer.event("rewound", as_json({"to_seq": seq, "files": files}))
     transaction.run(
@@ -80,7 +80,7 @@ def rewind(
 
 
 def _restore_todos(writer: EventWriter, seq: int) -> None:
-    """Write the list of work as it was before a message, if it has changed since."""
+    """Write the to-do list as it was before a message, if it has changed since."""
     changes = [payload for place, payload in _todo_events(writer) if place >= seq]
     if not changes:
         return
@@ -95,6 +95,6 @@ def _restore_todos(writer: EventWriter, seq: int) -> None:
 
 
 def _todo_events(writer: EventWriter) -> list[tuple[int, str]]:
-    """The changes of the list of work in order. Every rewind has written the list that counts after it."""
+    """The changes of the to-do list in order. A rewind has written the list that is valid after it."""
     sql = f"SELECT seq, payload FROM events WHERE {_FROM} AND kind = 'todos' ORDER BY place"
     return [(int(seq), str(payload)) for seq, payload in writer.transaction.rows(sql, writer.session_id, 0)]

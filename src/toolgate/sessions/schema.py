@@ -1,4 +1,7 @@
-"""The tables, as the statements of each revision. Alembic runs them on what exists, `create` on what is new.
+"""The tables, as the SQL statements of each revision.
+
+A new SQLite file gets them from `files.apply_schema`, an older one from `sqlite_revisions.py`. PostgreSQL gets them
+from Alembic (`migrate.py`).
 
 Both databases get the same names; what differs are a few words (`_WORDS`) and the full-text index.
 """
@@ -31,7 +34,7 @@ _WORDS: dict[Dialect, dict[str, str]] = {
 }
 
 SPAN = 2**32
-"""Places that a session has: its number times this, plus `seq`."""
+"""Each session has a range of this many values in the column `place`: `place = number * SPAN + seq`."""
 
 _SESSIONS = (
     """
@@ -159,7 +162,7 @@ _MEMORIES: dict[Dialect, tuple[str, ...]] = {
         "CREATE TABLE memories (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, user_name TEXT NOT NULL, "
         "project TEXT NOT NULL, content TEXT NOT NULL, created_at REAL NOT NULL)",
         "CREATE INDEX memories_by_owner ON memories (user_name, project)",
-        # the words come ready-made (see words.py); the tokenizer only has to split them at the spaces
+        # the words come ready-made (see word_index.py); the tokenizer only has to split them at the spaces
         "CREATE VIRTUAL TABLE memories_index USING fts5 "
         "(words, tokenize = \"unicode61 remove_diacritics 0 categories 'L* N* M* Co'\")",
     ),
@@ -205,7 +208,7 @@ _DISTRIBUTED = (
     """,
     "CREATE INDEX dispatches_open ON dispatches (state, workspace) WHERE state <> 'ended'",
     "CREATE INDEX dispatches_by_user ON dispatches (user_name, submitted_at)",
-    # text in the making, for people who watch: lost with the server, and nothing is missing then
+    # the answer that is being written, for clients that watch; lost if the server crashes, and nothing needs it then
     """
     CREATE {unlogged}TABLE live (
         session_id TEXT NOT NULL PRIMARY KEY,
@@ -217,8 +220,8 @@ _DISTRIBUTED = (
     "CREATE TABLE shells (session_id TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL){by_key}",
 )
 
-# What a worker has on its disk or on its screen and gateways show: whole outputs by the hash of their content, in
-# pieces, and what commands print while they run, which is lost with the server and then nothing is missing.
+# What workers have and gateways show: whole outputs by the hash of their content, in pieces, and what commands print
+# while they run. The latter is lost if the server crashes, and nothing needs it then.
 _SHOWN_ELSEWHERE = (
     "CREATE TABLE blobs (hash TEXT NOT NULL, piece {whole} NOT NULL, data {bytes} NOT NULL, PRIMARY KEY (hash, piece))",
     """
@@ -313,23 +316,23 @@ _PICTURES = (
 
 @contextlib.contextmanager
 def removing(dialect: Dialect, run: Callable[[str], object]) -> Iterator[None]:
-    """Whole sessions can be taken out of the log for as long as the block lasts, in its own transaction only."""
+    """Lift the ban on deleting events while the block lasts, in its own transaction only."""
     if dialect == "sqlite":
         off, on = "DROP TRIGGER events_never_delete", _APPEND_ONLY["sqlite"][-1]
     else:
         off, on = (f"ALTER TABLE events {word} TRIGGER events_never_change" for word in ("DISABLE", "ENABLE"))
     run(off)
     yield
-    run(on)  # what fails in between is rolled back, and this with it
+    run(on)  # a failure in between rolls everything back, `off` included
 
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0013")
-"""All of them, oldest first; a module of the same name in `migrations/versions` hands each one to Alembic."""
+"""All revisions, oldest first. For each one, Alembic has a module in `migrations/versions`."""
 HEAD = REVISIONS[-1]
 
 
 def statements(revision: str, dialect: Dialect) -> tuple[str, ...]:
-    """What leads from the revision before to this one."""
+    """The statements that migrate the previous revision to this one."""
     if revision == "0002":
         return _MEMORIES[dialect]
     texts, more = {

@@ -1,4 +1,4 @@
-"""The list of a user's sessions: what state each is in, and which of them contain some words."""
+"""The list of a user's sessions: the status of each one, and a search in their messages."""
 
 from __future__ import annotations
 

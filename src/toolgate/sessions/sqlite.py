@@ -30,7 +30,7 @@ class SqliteFile:
 
     def __init__(self, path: str, feed: Feed) -> None:
         self.path = path
-        self._file_watch = FileWatch(lambda: connect(path, readonly=True), self._looked, feed)
+        self._file_watch = FileWatch(lambda: connect(path, readonly=True), self._poll_in_thread, feed)
         self._writer = Writer(path, feed)
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="toolgate-reader")
         self._local = threading.local()
@@ -38,7 +38,7 @@ class SqliteFile:
         self._broken: StoreError | None = None
         self._closed = False
         self.lost = ""
-        """What was lost of SQLite's own log when the file was opened, in words."""
+        """A sentence about what SQLite's own log had lost when the file was opened; empty if nothing."""
 
     def write(self, unit: Unit[T]) -> Awaitable[T]:
         """Run a unit in the writer's thread."""
@@ -70,10 +70,10 @@ class SqliteFile:
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        there = identity(self.path)
-        if connection is None or self._local.file != there:
+        file = identity(self.path)
+        if connection is None or self._local.file != file:
             connection = self._local.connection = connect(self.path, readonly=True)
-            self._local.file = there
+            self._local.file = file
             self._open.append(connection)
         return connection
 
@@ -81,10 +81,10 @@ class SqliteFile:
         """A file announces nothing, so its end is polled while there are followers."""
         await self._file_watch.listen()
 
-    async def _looked(self, look: Callable[[], dict[str, int]]) -> dict[str, int]:
+    async def _poll_in_thread(self, poll: Callable[[], dict[str, int]]) -> dict[str, int]:
         def guarded() -> dict[str, int]:
             try:
-                return look()
+                return poll()
             except sqlite3.Error as error:
                 raise faults.from_sqlite(error, self.path) from error
 
@@ -112,7 +112,7 @@ class SqliteFile:
             self.lost = lost
             logger("sessions").warning("sqlite_log_damaged", path=self.path, finding=lost)
         if found <= files.CHECKED_AT_ONCE:
-            files.check_whole(self.path)
+            files.check_integrity(self.path)
         else:
             self._readers.submit(self._check_later)
         revision = files.check_writable(self.path)
@@ -121,7 +121,7 @@ class SqliteFile:
 
     def _check_later(self) -> None:
         try:
-            files.check_whole(self.path)
+            files.check_integrity(self.path)
         except faults.DamagedFile as error:
             self._broken = error
         except ToolgateError as error:  # the disk cannot be read now, or another program has locked the file
@@ -173,13 +173,13 @@ class SqliteMemory:
         return await self.write(unit)
 
     async def listen(self) -> None:
-        """There are no other processes."""
+        """Do nothing: no other process can write to a database in memory."""
 
     async def migrate(self) -> None:
-        """There is nothing to do: it was made with its tables."""
+        """Do nothing: the database was created with its tables."""
 
     async def close(self) -> None:
-        """Forget everything."""
+        """Close the connection, which deletes the database."""
         with self._lock:
             self._closed = True
             self._connection.close()

@@ -1,9 +1,9 @@
-"""SQLite's own log (`-wal`): whether SQLite has taken everything from it that was once written.
+"""Checks SQLite's own log (`-wal`): whether SQLite has read every transaction that was acknowledged.
 
-SQLite reads its log up to the first frame that is not whole and says nothing about the rest. After a crash that is
-right: the last transaction may not be whole, and nobody was told that it was written. But a frame that is damaged in
-the middle also takes every transaction after it along. The two can be told apart: each commit waits for the disk, so
-where two commits follow a damaged frame, at least one of them was acknowledged.
+SQLite reads its log up to the first incomplete frame and ignores the rest. After a crash that is right:
+the last transaction may be incomplete, and it was never acknowledged. But a frame that is damaged in the middle also
+loses every transaction after it. The two cases differ: each commit waits for the disk, so if two commits follow a
+damaged frame, at least one of them was acknowledged.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class LogState(NamedTuple):
     """A log as it is on the disk, before SQLite has read it."""
 
     salts: bytes
-    """What the frames of this generation of the log have in common."""
+    """The salts of this generation of the log: every frame of it has them."""
     commits: tuple[int, ...]
     """The numbers of the frames that end a transaction, from 1."""
     promised: int
-    """Frames that the last process knew to be written; 0 if that is unknown."""
+    """The number of frames that the last process had written, by the index; 0 if unknown."""
     wrong: str
     """Why SQLite cannot read any of it; empty if it can."""
 
@@ -46,7 +46,7 @@ def log_state(path: str) -> LogState | None:
             if length == 0:
                 return _without_log(path, "it is empty")
             header = log.read(_HEADER)
-            if not _is_whole(header):
+            if not _is_log_header(header):
                 return LogState(b"", (), 0, "its header is damaged") if length >= _HEADER + _FRAME else None
             commits = tuple(_commits(log, int.from_bytes(header[8:12], "big"), header[16:24], length))
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def log_state(path: str) -> LogState | None:
 
 
 def _without_log(path: str, wrong: str) -> LogState | None:
-    """Read the index only now: a process that closes the database copies its log before it removes it."""
+    """The state without a log. Read the index only now: a process that closes the database copies its log first."""
     promised, _, copied = _index(_read(f"{path}-shm", _INDEX))
     return LogState(b"", (), promised, wrong) if promised > copied else None
 
@@ -70,13 +70,13 @@ def _commits(log: BinaryIO, page: int, salts: bytes, length: int) -> Iterator[in
 
 
 def merged(path: str) -> bytes:
-    """The database as it is with what is committed in its log, as an image that SQLite can open in memory.
+    """The database with the committed part of its log, as an image that SQLite can open in memory.
 
-    Damaged frames are not found out here; this is only for looking at whose database it is.
+    Damaged frames are not detected: the image is only used to find out whose database it is.
     """
     image = bytearray(_read(path, -1))
     log = _read(f"{path}-wal", -1)
-    if _is_whole(log[:_HEADER]):
+    if _is_log_header(log[:_HEADER]):
         page, salts = int.from_bytes(log[8:12], "big"), log[16:24]
         waiting: dict[int, bytes] = {}
         for start in range(_HEADER, len(log) - page - _FRAME + 1, page + _FRAME):
@@ -137,8 +137,8 @@ def copies(path: str) -> list[str]:
     return [os.path.join(folder, entry) for entry in found if entry.endswith(".damaged")]
 
 
-def _is_whole(header: bytes) -> bool:
-    """Whether SQLite would take this header for that of a log."""
+def _is_log_header(header: bytes) -> bool:
+    """Whether SQLite would accept this as the header of a log."""
     if len(header) < _HEADER or int.from_bytes(header[:4], "big") not in _MAGIC:
         return False
     order = ">" if header[3] & 1 else "<"

@@ -1,4 +1,4 @@
-"""What the agent loop needs of a store of sessions: the one Protocol that the database and the memory implement."""
+"""`SessionStore`: what the agent loop needs of a session store. `SessionManager` implements it."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ class SessionStore(SessionManagement, Protocol):
         entries: Sequence[Message | CallRecord],
         *,
         turn_id: str | None = None,
-        carried: str | None = None,
+        handoff_state: str | None = None,
         images: Sequence[ImageContent] = (),
         usage: Usage | None = None,
     ) -> None:
         """Add messages and records of calls in this order, all of them in one transaction: everything or nothing.
 
-        `carried` is the state that another process needs to resume the session; None leaves the stored one
+        `handoff_state` is the state that another process needs to resume the session; None leaves the stored one
         unchanged. `images` are the pictures that the messages name. `usage` is added to the turn.
         """
         ...
@@ -128,10 +128,9 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def messages(self, session_id: str) -> builtins.list[Message]:
-        """Everything that was said, valid for a provider: every call is answered once, directly after its message.
+        """The transcript, valid for a provider: every call is answered once, directly after its message.
 
-        A call that was never answered is answered with an error; an answer to nothing is left out. Empty for an
-        unknown session.
+        A call without an answer gets an error, and an answer without a call is left out. Empty for an unknown session.
         """
         ...
 
@@ -146,15 +145,15 @@ class SessionStore(SessionManagement, Protocol):
     async def summarise(
         self, lease: Lease, turn_id: str, content: str, steps: int, *, tokens: tuple[int, int], usage: Usage
     ) -> int:
-        """Let a summary stand for everything before the `steps`-th message of `context`, tool messages not counted.
+        """Replace everything before the `steps`-th message of `context` with a summary. Tool messages are not counted.
 
-        An event `compacted` with the summary; nothing is removed from the log. `tokens` are the sizes before and after,
-        and `usage` is added to the turn.
+        Writes an event `compacted` with the summary; nothing is removed from the log. `tokens` are the sizes before and
+        after, and `usage` is added to the turn.
         """
         ...
 
     async def restore_context(self, session_id: str) -> bool:
-        """Take the summary back, with an event `compacted`; False if there is none. `SessionBusy` during a turn."""
+        """Remove the summary, with an event `compacted`; False if there is none. `SessionBusy` during a turn."""
         ...
 
     async def set_model(self, session_id: str, model: str) -> None:
@@ -199,7 +198,7 @@ class SessionStore(SessionManagement, Protocol):
         rewind_to: int | None = None,
         images: Sequence[ImageContent | StoredImage] = (),
     ) -> StartedTurn:
-        """`try_claim`, `start_turn` and `past` in one transaction: all of them or none.
+        """`try_claim`, `start_turn` and `stored_handoff` in one transaction: all of them or none.
 
         With `rewind_to`, the message takes the place of the person's message with that number, as after `rewind`. A
         turn without `content` has no message: it summarises the session. `images` are the pictures of the message: with
@@ -218,14 +217,14 @@ class SessionStore(SessionManagement, Protocol):
         error: str = "",
         usage: Usage | None = None,
         release: bool = False,
-        carried: str | None = None,
+        handoff_state: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> Turn:
         """End a turn; its open approvals are withdrawn. One that has ended already stays as it is.
 
-        `usage` replaces the sum of what `append_message` was told. `release` gives the session back in the same
-        transaction. `carried` is the state for a resume, as in `append`. `details` are what else
-        the event `turn_finished` says; `context_tokens` and `context_limit` among them become the session's.
+        `usage` replaces the sum of what the messages of the turn had. `release` gives the session back in the same
+        transaction. `handoff_state` is the same as in `append`. `details` are further members of the event
+        `turn_finished`; `context_tokens` and `context_limit` among them are stored with the session.
         """
         ...
 
@@ -238,16 +237,16 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def settle(self, session_id: str) -> Recovery:
-        """The same without a lease: nothing happens if a process holds the session, or workers have the turn.
+        """Do what `recover` does, without a lease. Nothing happens if a process or workers have the session.
 
-        MUST NOT be seen by others: a session that is free never looks taken because of it.
+        MUST happen in one transaction: other processes never find the session taken because of it.
         """
         ...
 
     async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> ResumePoint:
-        """Where a turn stands that another process has begun, with its calls put in order.
+        """How far a turn got that another process has begun. Its open calls are settled.
 
-        A call that had started is answered with "nobody knows", unless `repeats` says that its tool may run again.
+        A call that had started is answered with an error, unless `repeats` says that its tool may run again.
         """
         ...
 
@@ -272,7 +271,7 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def running_sessions(self) -> builtins.list[str]:
-        """The sessions with a turn that runs, or ran when its process ended: `recover` is for those."""
+        """The sessions with a turn that runs, or that ran when its process ended: those that need `recover`."""
         ...
 
     async def calls(self, session_id: str) -> builtins.list[CallRow]:
@@ -346,15 +345,15 @@ class SessionStore(SessionManagement, Protocol):
         ...
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:
-        """One question, in whatever session it was asked."""
+        """One approval request, of any session."""
         ...
 
     async def approvals(self, session_id: str) -> builtins.list[ApprovalRow]:
-        """All questions of a session, oldest first."""
+        """All approval requests of a session, oldest first."""
         ...
 
     async def pending_approvals(self, session_id: str) -> builtins.list[ApprovalRow]:
-        """The questions of a session that nobody has answered, oldest first."""
+        """The open approval requests of a session, oldest first."""
         ...
 
     async def permissions(self, session_id: str, project: str | None = None) -> SessionPermissions:
@@ -368,12 +367,12 @@ class SessionStore(SessionManagement, Protocol):
     async def switch_approval_mode(self, session_id: str, approval_mode: ApprovalMode) -> None:
         """Switch a session to another approval mode, with an event `approval_mode`; needs no lease.
 
-        Only what a person does may lead here. The last switch wins; a sub-agent's session raises `SessionError`.
+        MUST be called only if a person asked for it. The last switch wins; a sub-agent's session raises `SessionError`.
         """
         ...
 
     async def remove_permission(self, session_id: str, permission_id: str) -> bool:
-        """Take back what was allowed for the rest of a session, with an event `permission_removed`; needs no lease."""
+        """Remove a permission of a session, with an event `permission_removed`; needs no lease."""
         ...
 
     async def stored_handoff(self, session_id: str, project: str | None = None) -> StoredHandoff:

@@ -23,15 +23,15 @@ def context(transaction: Transaction, session_id: str, known: CachedTranscript) 
     """Return what the model reads: the summary, if there is one, and the messages after the part that it covers."""
     covered, content = covered_by(transaction, session_id, known)
     rest = tuple(transcript.valid(known.messages[covered:]))
-    return Context(summary=content, quoted=_persons_words(known, covered), messages=rest)
+    return Context(summary=content, quoted=_user_texts(known, covered), messages=rest)
 
 
-def _persons_words(known: CachedTranscript, covered: int) -> tuple[str, ...]:
-    """What the person said in the messages that are covered."""
-    return tuple(_words(known.messages[place]) for place in known.by_user[: bisect_left(known.by_user, covered)])
+def _user_texts(known: CachedTranscript, covered: int) -> tuple[str, ...]:
+    """The texts of the person's messages that the summary covers."""
+    return tuple(_text(known.messages[index]) for index in known.by_user[: bisect_left(known.by_user, covered)])
 
 
-def _words(message: Message) -> str:
+def _text(message: Message) -> str:
     images = message.images
     return noted(message.content, f"{SHOWN}: {described(images)}") if images else message.content
 
@@ -61,22 +61,22 @@ def store(
 ) -> int:
     """Store a summary of everything before the `steps`-th message that is not the result of a call; return its number.
 
-    Messages are counted from the end of the summary before. `tokens` are the sizes before and after.
+    Messages are counted from the end of the previous summary. `tokens` are the sizes before and after.
     """
     session_id, (covered, _) = lease.session_id, covered_by(transaction, lease.session_id, known)
-    places = [place for place, said in enumerate(known.messages) if place >= covered and said.role != "tool"]
-    end = places[steps] if steps < len(places) else len(known.messages)
+    indexes = [index for index, message in enumerate(known.messages) if index >= covered and message.role != "tool"]
+    end = indexes[steps] if steps < len(indexes) else len(known.messages)
     until = known.places[end - 1] % SPAN
     transaction.run(_STORE, session_id, until, clean(content))
-    turns.count(transaction, turn_id, usage)
+    turns.store_usage(transaction, turn_id, usage)
     writer = EventWriter(transaction, session_id, lease, turn_id=turn_id)
     before, after = tokens
-    said = {"before_tokens": before, "after_tokens": after, "by": "model", "summary": content, "until_seq": until}
-    return writer.event("compacted", as_json(said))[1]
+    payload = {"before_tokens": before, "after_tokens": after, "by": "model", "summary": content, "until_seq": until}
+    return writer.event("compacted", as_json(payload))[1]
 
 
 def restore(transaction: Transaction, session_id: str, lease: Lease | object | None) -> bool:
-    """Take the summary of a session back, so that its model reads the originals again; False if there is none."""
+    """Remove the summary of a session, so that its model reads the originals again; False if there is none."""
     if transaction.row(_SUMMARY, session_id) is None:
         return False
     writer = EventWriter(transaction, session_id, lease)

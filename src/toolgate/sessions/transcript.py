@@ -22,7 +22,7 @@ NO_RESULT: Final = (
     "ERROR: This call has no result: it was interrupted. Nobody knows how far it got. "
     "Check what it has changed before you repeat it."
 )
-"""What a call is answered with that nobody has answered."""
+"""The answer to a call that has no stored result."""
 
 INSERT: Final = (
     "INSERT INTO messages (id, session_id, seq, turn_id, role, content, tool_calls, tool_call_id, created_at, "
@@ -51,14 +51,14 @@ class StoredMessage(NamedTuple):
     message: Message
 
 
-def message(
+def new_message(
     role: str,
     content: str | None,
     tool_calls: Iterable[ToolCall | Mapping[str, Any]] | None,
     tool_call_id: str | None,
     images: tuple[StoredImage, ...] = (),
 ) -> Message:
-    """A message that may be stored, or why not: `ValueError` for what is none, `MessageTooLarge`."""
+    """Check the parts of a message and return it as it may be stored. Raises `ValueError` and `MessageTooLarge`."""
     if role not in ROLES:
         raise ValueError(f"role must be one of {', '.join(sorted(ROLES))}, not {role!r}")
     text = clean(content or "")
@@ -80,9 +80,9 @@ def message(
     return trusted(Message, fields)
 
 
-def checked(said: Message) -> Message:
+def checked(message: Message) -> Message:
     """The same message, in a form that may be stored."""
-    return message(said.role, said.content, said.tool_calls, said.tool_call_id, said.images)
+    return new_message(message.role, message.content, message.tool_calls, message.tool_call_id, message.images)
 
 
 def _call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
@@ -97,50 +97,50 @@ def _call(call: ToolCall | Mapping[str, Any]) -> ToolCall:
     return ToolCall(id=clean(identifier), name=clean(name), arguments=clean(text))
 
 
-def write(writer: EventWriter, said: Message) -> int:
+def write(writer: EventWriter, message: Message) -> int:
     """Write a message to the log and to its projection; returns its number."""
-    calls = [call.__dict__ for call in said.tool_calls]
-    identifier, seq = writer.event("message", _payload(said, calls))
+    calls = [call.__dict__ for call in message.tool_calls]
+    identifier, seq = writer.event("message", _payload(message, calls))
     writer.transaction.run(
         INSERT,
         identifier,
         writer.session_id,
         seq,
         writer.turn_id,
-        said.role,
-        said.content,
+        message.role,
+        message.content,
         as_json(calls) if calls else None,
-        said.tool_call_id,
+        message.tool_call_id,
         writer.now,
-        _images_as_json(said),
+        _images_as_json(message),
     )
     return seq
 
 
-def _images_as_json(said: Message) -> str | None:
-    return as_json([image.model_dump() for image in said.images]) if said.images else None
+def _images_as_json(message: Message) -> str | None:
+    return as_json([image.model_dump() for image in message.images]) if message.images else None
 
 
-def _payload(said: Message, calls: list[dict[str, Any]]) -> str:
-    if not calls and said.tool_call_id is None and not said.images:
-        return message_json(said.role, said.content)
-    payload: dict[str, Any] = {"role": said.role, "content": said.content}
+def _payload(message: Message, calls: list[dict[str, Any]]) -> str:
+    if not calls and message.tool_call_id is None and not message.images:
+        return message_json(message.role, message.content)
+    payload: dict[str, Any] = {"role": message.role, "content": message.content}
     if calls:
         payload["tool_calls"] = calls
-    if said.tool_call_id is not None:
-        payload["tool_call_id"] = said.tool_call_id
-    if said.images:
-        payload["images"] = [image.model_dump() for image in said.images]
+    if message.tool_call_id is not None:
+        payload["tool_call_id"] = message.tool_call_id
+    if message.images:
+        payload["images"] = [image.model_dump() for image in message.images]
     return as_json(payload)
 
 
 def stored(transaction: Transaction, session_id: str) -> list[Message]:
-    """What is in the database, as it is."""
+    """The stored messages of a session, unchanged."""
     return [_message(row) for row in transaction.rows(f"{_OF_SESSION} ORDER BY e.place", session_id)]
 
 
 def stored_from(transaction: Transaction, session_id: str, place: int) -> list[StoredMessage]:
-    """What is in the database from a place in the log on."""
+    """The stored messages of a session from a place in the log on."""
     rows = (
         transaction.rows(_TAIL, session_id, place)
         if place
@@ -150,7 +150,7 @@ def stored_from(transaction: Transaction, session_id: str, place: int) -> list[S
 
 
 def shown(transaction: Transaction, session_id: str) -> list[Message]:
-    """What people see: what was said, by the person and by the model."""
+    """The messages that people see: those of the user and the assistant."""
     sql = f"{_OF_SESSION} AND m.role IN ('user', 'assistant') ORDER BY e.place"
     return [_message(row) for row in transaction.rows(sql, session_id) if row[1].strip() or row[6] is not None]
 
@@ -175,45 +175,45 @@ def images_of(column: str | None) -> tuple[StoredImage, ...]:
 
 
 def valid(messages: list[Message]) -> list[Message]:
-    """The same in a form that every provider accepts.
+    """The messages in a form that every provider accepts.
 
-    Every call is answered exactly once, right after the message that made it; what was never answered is answered with
-    an error, and answers to nothing are left out.
+    Every call is answered exactly once, right after the message that made it. A call without an answer gets an error,
+    and an answer without a call is left out.
     """
     if _is_valid(messages):
         return messages
     ordered: list[Message] = []
-    for said, given, missing in _with_answers(messages):
-        ordered += [said, *given, *(unanswered(call_id) for call_id in missing)]
+    for message, given, missing in _with_answers(messages):
+        ordered += [message, *given, *(unanswered(call_id) for call_id in missing)]
     return ordered
 
 
 def _is_valid(messages: list[Message]) -> bool:
     """Whether every call is answered right after the message that made it, in order, as it nearly always is."""
     waiting: Iterator[ToolCall] = iter(())
-    for said in messages:
+    for message in messages:
         expected = next(waiting, None)
-        if said.tool_call_id != (None if expected is None else expected.id):
+        if message.tool_call_id != (None if expected is None else expected.id):
             return False
-        if said.tool_calls:
-            waiting = iter(said.tool_calls)
+        if message.tool_calls:
+            waiting = iter(message.tool_calls)
     return next(waiting, None) is None
 
 
 def open_calls(messages: list[Message]) -> list[str]:
-    """The ids of the calls that nobody has answered, in order."""
+    """The ids of the unanswered calls, in order."""
     return [call_id for _, _, missing in _with_answers(messages) for call_id in missing]
 
 
 def _with_answers(messages: list[Message]) -> Iterator[tuple[Message, list[Message], list[str]]]:
-    """Everything that was said but the answers, each with those to its calls and the ids of those that are missing."""
+    """Every message that is not an answer, with the answers to its calls and the ids of its unanswered calls."""
     answers = _answers(messages)
-    for position, said in enumerate(messages):
-        if said.role != "tool":
+    for position, message in enumerate(messages):
+        if message.role != "tool":
             given = answers.get(position, [])
-            left = Counter(call.id for call in said.tool_calls)
+            left = Counter(call.id for call in message.tool_calls)
             left.subtract(str(answer.tool_call_id) for answer in given)
-            yield said, given, list(left.elements())
+            yield message, given, list(left.elements())
 
 
 def _answers(messages: list[Message]) -> dict[int, list[Message]]:
@@ -223,16 +223,16 @@ def _answers(messages: list[Message]) -> dict[int, list[Message]]:
     """
     answers: dict[int, list[Message]] = {}
     waiting: dict[str, list[int]] = {}
-    for position, said in enumerate(messages):
-        if said.tool_calls:
-            waiting |= {call.id: [] for call in said.tool_calls}
-            for call in said.tool_calls:
+    for position, message in enumerate(messages):
+        if message.tool_calls:
+            waiting |= {call.id: [] for call in message.tool_calls}
+            for call in message.tool_calls:
                 waiting[call.id].append(position)
-        elif said.role == "tool" and (places := waiting.get(said.tool_call_id or "")):
-            answers.setdefault(places.pop(), []).append(said)
+        elif message.role == "tool" and (places := waiting.get(message.tool_call_id or "")):
+            answers.setdefault(places.pop(), []).append(message)
     return answers
 
 
 def unanswered(call_id: str) -> Message:
-    """The answer to a call that nobody has answered."""
+    """The answer to a call that has no stored result."""
     return Message(role="tool", content=NO_RESULT, tool_call_id=call_id)

@@ -85,5 +85,7 @@ class TranscriptCache:
                 self._size -= oldest.size
 
 
-def _size(said: Message) -> int:
-    return _OVERHEAD + sys.getsizeof(said.content) + sum(sys.getsizeof(call.arguments) for call in said.tool_calls)
+def _size(message: Message) -> int:
+    return (
+        _OVERHEAD + sys.getsizeof(message.content) + sum(sys.getsizeof(call.arguments) for call in message.tool_calls)
+    )

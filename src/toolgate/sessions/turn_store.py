@@ -1,4 +1,4 @@
-"""What a running turn needs of a store: turns, calls, events, approvals and the list of work."""
+"""The part of the session store that a running turn uses: turns, calls, events, approvals and the to-do list."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TurnStore:
         self._transcripts = TranscriptCache()
 
     async def _transcript(self, session_id: str) -> CachedTranscript:
-        """Everything that was said; only what was added since the last time is read."""
+        """The whole transcript. Only what was added since the last time is read from the database."""
         before = self._transcripts.get(session_id)
         known = await self._db.read(lambda tx: before.with_tail(tx, session_id))
         self._transcripts.keep(session_id, known)
@@ -73,7 +73,7 @@ class TurnStore:
     async def summarise(
         self, lease: Lease, turn_id: str, content: str, steps: int, *, tokens: tuple[int, int], usage: Usage
     ) -> int:
-        """Let a summary stand for the older part of a session."""
+        """Store a summary that replaces the older part of a session for the model."""
         before = self._transcripts.get(lease.session_id)
         return await self._db.write(
             lambda tx: summaries.store(
@@ -82,7 +82,7 @@ class TurnStore:
         )
 
     async def restore_context(self, session_id: str) -> bool:
-        """Take the summary of a session back."""
+        """Remove the summary of a session."""
         return await self._db.write(lambda tx: summaries.restore(tx, session_id, None))
 
     async def start_turn(
@@ -94,10 +94,10 @@ class TurnStore:
         parent_id: str | None = None,
         deadline: float | None = None,
     ) -> Turn:
-        """Begin a turn with what the person said, and put in order what a crash has left."""
-        said = transcript.message("user", content, None, None)
+        """Begin a turn with the person's message, after repairing what a crash has left."""
+        message = transcript.new_message("user", content, None, None)
         options = {"request_id": request_id, "parent_id": parent_id}
-        return await self._db.write(lambda tx: turns.start(tx, lease, said, deadline=deadline, **options))
+        return await self._db.write(lambda tx: turns.start(tx, lease, message, deadline=deadline, **options))
 
     async def claim_and_start(
         self,
@@ -112,11 +112,11 @@ class TurnStore:
     ) -> StartedTurn:
         """Claim a session and start a turn in it."""
         named = tuple(image.stored if isinstance(image, ImageContent) else image for image in images)
-        said = None if content is None else transcript.message("user", content, None, None, named)
+        message = None if content is None else transcript.new_message("user", content, None, None, named)
         options: dict[str, Any] = {"request_id": request_id, "project": project, "rewind_to": rewind_to}
         options["images"] = [image for image in images if isinstance(image, ImageContent)]
         starting = asyncio.ensure_future(
-            self._db.write(lambda tx: turns.claim_and_start(tx, session_id, said, ttl, **options))
+            self._db.write(lambda tx: turns.claim_and_start(tx, session_id, message, ttl, **options))
         )
         try:
             return await asyncio.shield(starting)
@@ -135,14 +135,14 @@ class TurnStore:
         error: str = "",
         usage: Usage | None = None,
         release: bool = False,
-        carried: str | None = None,
+        handoff_state: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> Turn:
         """End a turn."""
 
         def unit(tx: Transaction) -> Turn:
             ended = turns.finish(tx, lease, turn_id, status, code=code, error=error, usage=usage, details=details)
-            handoff.carry(tx, lease.session_id, carried)
+            handoff.store(tx, lease.session_id, handoff_state)
             if release:
                 leases.release(tx, lease)
             return ended
@@ -150,15 +150,15 @@ class TurnStore:
         return await self._db.write(unit)
 
     async def recover(self, lease: Lease) -> Recovery:
-        """Put in order what a crash has left in the lease's session."""
+        """Repair what a crash has left in the lease's session."""
         return await self._db.write(lambda tx: turns.recover(tx, lease))
 
     async def settle(self, session_id: str) -> Recovery:
-        """Put in order what a crash has left in a session, if nobody is at work in it."""
+        """Repair what a crash has left in a session, if no process has it."""
         return await self._db.write(lambda tx: turns.settle(tx, session_id))
 
     async def resume_turn(self, lease: Lease, turn_id: str, repeats: Callable[[str], bool]) -> ResumePoint:
-        """Where a turn stands that another process has begun."""
+        """How far a turn got that another process has begun."""
         from toolgate.sessions import resume
 
         known = await self._transcript(lease.session_id)
@@ -203,13 +203,13 @@ class TurnStore:
         entries: Sequence[Message | CallRecord],
         *,
         turn_id: str | None = None,
-        carried: str | None = None,
+        handoff_state: str | None = None,
         images: Sequence[ImageContent] = (),
         usage: Usage | None = None,
     ) -> None:
         """Add messages, their pictures, and records of calls, all of them in one transaction."""
         checked = [transcript.checked(entry) if isinstance(entry, Message) else entry for entry in entries]
-        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id, carried, images, usage))
+        await self._db.write(lambda tx: append_all(tx, lease, checked, turn_id, handoff_state, images, usage))
 
     async def picture(self, session_id: str, sha256: str) -> tuple[str, bytes] | None:
         """The media type and the bytes of a picture of a session."""
@@ -247,7 +247,7 @@ class TurnStore:
         """The log from after a number on, and everything that is added, for as long as it is iterated."""
         with self._db.feed.follow(session_id) as news:
             while True:
-                await self._db.driver.listen()  # again, if the server has ended the connection
+                await self._db.driver.listen()  # renewed here if the server has ended the connection
                 news.clear()
                 rows = news.take(after_seq)
                 batch = await self.events(session_id, after_seq) if rows is None else [_event(row) for row in rows]
@@ -287,15 +287,15 @@ class TurnStore:
         return await self._db.read(unit)
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:
-        """One question."""
+        """One approval request."""
         return await self._db.read(lambda tx: approvals.get(tx, approval_id))
 
     async def approvals(self, session_id: str) -> list[ApprovalRow]:
-        """All questions of a session, oldest first."""
+        """All approval requests of a session, oldest first."""
         return await self._db.read(lambda tx: approvals.of_session(tx, session_id))
 
     async def pending_approvals(self, session_id: str) -> list[ApprovalRow]:
-        """The questions of a session that nobody has answered, oldest first."""
+        """The open approval requests of a session, oldest first."""
         return await self._db.read(lambda tx: approvals.pending(tx, session_id))
 
     async def stored_handoff(self, session_id: str, project: str | None = None) -> StoredHandoff:
@@ -316,7 +316,7 @@ class TurnStore:
         return await self._db.write(lambda tx: permissions.remove(tx, session_id, permission_id))
 
     def todos(self, lease: Lease) -> SessionTodos:
-        """The session's list of work, as the port of the `todo` tool."""
+        """The session's to-do list, as the port of the `todo` tool."""
         return SessionTodos(self._db, lease)
 
     async def todo_items(self, session_id: str) -> list[dict[str, str]]:
@@ -356,12 +356,12 @@ class SessionRecorder:
         self._turn_id = turn_id
 
     async def record(self, record: CallRecord) -> None:
-        """Store one record; raises `SessionFenced` if the session is someone else's by now."""
+        """Store one record; raises `SessionFenced` if another process has taken the session over."""
         await self._store.append(self._lease, [record], turn_id=self._turn_id)
 
 
 class SessionTodos:
-    """The list of work of a session."""
+    """The to-do list of a session."""
 
     def __init__(self, db: Database, lease: Lease) -> None:
         self._db = db

@@ -1,4 +1,4 @@
-"""Turns: when one begins and ends, and what is done about one that a crash has ended."""
+"""Turns: beginning and ending them, and repairing those that a crash has ended."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _COLUMNS = (
 )
 
 _MAX_KEY = 200
-_MOMENT = 30.0
-"""Seconds for which a session is held that is given back in the same transaction."""
+_LEASE_SECONDS = 30.0
+"""Seconds of a lease that is released in the same transaction."""
 _INTERRUPTED = {"status": "interrupted", "code": "INTERRUPTED", "message": "The process ended before the turn did."}
 
 
 def start(
     transaction: Transaction,
     lease: Lease,
-    said: Message,
+    message: Message,
     *,
     request_id: str | None,
     parent_id: str | None,
     deadline: float | None,
 ) -> Turn:
-    """Begin a turn with what the person said; what a crash has left is put in order first."""
+    """Begin a turn with the person's message, after repairing what a crash has left."""
     session_id = lease.session_id
     if request_id is not None and (known := by_request(transaction, session_id, request_id)) is not None:
         return known
     recover(transaction, lease)
-    return begin(transaction, session_id, lease, said, request_id=request_id, parent_id=parent_id, deadline=deadline)
+    return begin(transaction, session_id, lease, message, request_id=request_id, parent_id=parent_id, deadline=deadline)
 
 
 def claim_and_start(
     transaction: Transaction,
     session_id: str,
-    said: Message | None,
+    message: Message | None,
     ttl: float,
     *,
     request_id: str | None,
@@ -67,26 +67,26 @@ def claim_and_start(
     recover(transaction, lease)
     if rewind_to is not None:
         rewind.rewind(transaction, session_id, lease, rewind_to)
-    turn = begin(transaction, session_id, lease, said, request_id=request_id, parent_id=None)
+    turn = begin(transaction, session_id, lease, message, request_id=request_id, parent_id=None)
     pictures.keep(transaction, session_id, images)
     row = transaction.row("SELECT model FROM sessions WHERE id = ?1", session_id)
-    past = handoff.read(transaction, session_id, project)
-    return StartedTurn(lease=lease, turn=turn, stored_handoff=past, model=row[0] if row is not None else "")
+    stored = handoff.read(transaction, session_id, project)
+    return StartedTurn(lease=lease, turn=turn, stored_handoff=stored, model=row[0] if row is not None else "")
 
 
 def begin(
     transaction: Transaction,
     session_id: str,
     lease: Lease | None,
-    said: Message | None,
+    message: Message | None,
     *,
     request_id: str | None,
     parent_id: str | None,
     deadline: float | None = None,
 ) -> Turn:
-    """Write the beginning of a turn, where none is running."""
+    """Write the beginning of a turn. No other turn of the session may run."""
     turn_id = uuid7()
-    writer = EventWriter(transaction, session_id, lease, turn_id=turn_id, count=1 if said is None else 2)
+    writer = EventWriter(transaction, session_id, lease, turn_id=turn_id, count=1 if message is None else 2)
     transaction.run(
         "INSERT INTO turns (id, session_id, status, request_id, parent_id, deadline, started_at) "
         "VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6)",
@@ -101,19 +101,19 @@ def begin(
         "turn_started",
         as_json({"request_id": None if request_id is None else clean(request_id), "parent_id": parent_id}),
     )
-    if said is not None:
-        transcript.write(writer, said)
-        name_after(writer, said)
+    if message is not None:
+        transcript.write(writer, message)
+        set_title_from(writer, message)
     started = get(transaction, turn_id)
     assert started is not None
     return started
 
 
-def name_after(writer: EventWriter, said: Message) -> None:
+def set_title_from(writer: EventWriter, message: Message) -> None:
     """Give a session without a title the first line that its person wrote, or the name of a picture without words."""
-    if not writer.nameless or said.role != "user":
+    if not writer.nameless or message.role != "user":
         return
-    first = next(iter(said.content.strip().splitlines()), "") or next((image.name for image in said.images), "")
+    first = next(iter(message.content.strip().splitlines()), "") or next((image.name for image in message.images), "")
     if title := first[:80]:
         writer.transaction.run("UPDATE sessions SET title = ?2 WHERE id = ?1", writer.session_id, title)
 
@@ -129,7 +129,7 @@ def finish(
     usage: Usage | None,
     details: Mapping[str, Any] | None = None,
 ) -> Turn:
-    """End a turn; one that has ended stays as it is. `details` are what else its last event says."""
+    """End a turn; one that has ended stays as it is. `details` are further members of the event `turn_finished`."""
     if status not in ENDINGS:
         raise ValueError(f"a turn ends as one of {', '.join(sorted(ENDINGS))}, not {status!r}")
     turn = get(transaction, turn_id)
@@ -139,7 +139,7 @@ def finish(
         return turn
     writer = EventWriter(transaction, lease.session_id, lease, turn_id=turn_id)
     total = usage or turn.usage
-    count(transaction, turn_id, total, add=False)
+    store_usage(transaction, turn_id, total, add=False)
     ending = {"status": status, "code": clean(code), "message": clean(error), "usage": total.model_dump()}
     if details and details.get("context_limit"):
         size = "UPDATE sessions SET context_tokens = ?2, context_limit = ?3 WHERE id = ?1"
@@ -151,7 +151,7 @@ def finish(
 
 
 def _end(writer: EventWriter, turn_id: str, result: dict[str, Any]) -> None:
-    """Write the end of a turn and how long it took; questions that nobody has answered are withdrawn before."""
+    """Write the end of a turn and how long it took. Its open approval requests are withdrawn first."""
     writer.transaction.run(
         "UPDATE turns SET status = ?2, error = ?3, finished_at = ?4 WHERE id = ?1",
         turn_id,
@@ -164,7 +164,7 @@ def _end(writer: EventWriter, turn_id: str, result: dict[str, Any]) -> None:
 
 
 def _times(writer: EventWriter, turn_id: str) -> dict[str, float]:
-    """The seconds that a turn took without those in which it waited for a person, and the latter."""
+    """The seconds that a turn worked, and the seconds that it waited for a person."""
     rows = writer.transaction.rows(
         "SELECT t.started_at, a.asked_at, COALESCE(a.decided_at, ?2) FROM turns t LEFT JOIN approvals a "
         "ON a.turn_id = t.id AND a.session_id = t.session_id WHERE t.id = ?1 ORDER BY a.asked_at",
@@ -172,15 +172,15 @@ def _times(writer: EventWriter, turn_id: str) -> dict[str, float]:
     )
     waited, until = 0.0, 0.0
     for _, asked, decided in rows:
-        if asked is not None and decided > max(asked, until):  # questions at the same time count once
+        if asked is not None and decided > max(asked, until):  # overlapping approval requests count once
             waited += decided - max(asked, until)
             until = decided
     took = max(0.0, writer.now - rows[0][0]) if rows else 0.0
     return {"seconds": round(max(0.0, took - waited), 3), "waited_seconds": round(waited, 3)}
 
 
-def count(transaction: Transaction, turn_id: str, usage: Usage, *, add: bool = True) -> None:
-    """Note tokens, on top of those that were noted before or instead of them."""
+def store_usage(transaction: Transaction, turn_id: str, usage: Usage, *, add: bool = True) -> None:
+    """Add tokens to those of the turn; without `add`, replace them."""
     before = ("input_tokens + ", "output_tokens + ") if add else ("", "")
     transaction.run(
         f"UPDATE turns SET input_tokens = {before[0]}?2, output_tokens = {before[1]}?3 WHERE id = ?1",
@@ -204,7 +204,7 @@ def request_cancel(transaction: Transaction, session_id: str) -> bool:
 
 
 def recover(transaction: Transaction, lease: Lease) -> Recovery:
-    """Repair what a crash has left: the holder of the lease knows that no other process runs a turn.
+    """Repair what a crash has left. The caller holds the lease, so no other process runs a turn.
 
     Turns become `interrupted`, calls that had started `unknown`, and every call without an answer gets one, so that
     the transcript is valid as it is stored, too.
@@ -212,7 +212,7 @@ def recover(transaction: Transaction, lease: Lease) -> Recovery:
     running = _running(transaction, lease.session_id)
     if not running:
         return Recovery(session_id=lease.session_id, turns=(), uncertain=())
-    if any(_handed_out(transaction, turn_id) for turn_id in running):
+    if any(_is_dispatched(transaction, turn_id) for turn_id in running):
         raise SessionBusy("A turn of this session is in the hands of the workers; wait for it, or cancel it.")
     orphans = transcript.open_calls(transcript.stored(transaction, lease.session_id))
     writer = EventWriter(transaction, lease.session_id, lease, turn_id=running[-1])
@@ -229,11 +229,11 @@ def recover(transaction: Transaction, lease: Lease) -> Recovery:
 
 
 def settle(transaction: Transaction, session_id: str) -> Recovery:
-    """The same where nobody is at work, all at once: nobody else ever finds the session taken because of it."""
+    """Do what `recover` does, unless a process has the session. In one transaction, so nobody finds it taken."""
     running = _running(transaction, session_id)
-    if not running or any(_handed_out(transaction, turn_id) for turn_id in running):
+    if not running or any(_is_dispatched(transaction, turn_id) for turn_id in running):
         return Recovery(session_id=session_id, turns=(), uncertain=())
-    lease = leases.claim(transaction, session_id, _MOMENT)
+    lease = leases.claim(transaction, session_id, _LEASE_SECONDS)
     if lease is None:
         return Recovery(session_id=session_id, turns=(), uncertain=())
     recovery = recover(transaction, lease)
@@ -246,7 +246,7 @@ def _running(transaction: Transaction, session_id: str) -> list[str]:
     return [row[0] for row in transaction.rows(sql, session_id)]
 
 
-def _handed_out(transaction: Transaction, turn_id: str) -> bool:
+def _is_dispatched(transaction: Transaction, turn_id: str) -> bool:
     """Whether workers run the turn. Then another worker continues it, and only workers may end it."""
     sql = "SELECT 1 FROM dispatches WHERE turn_id = ?1 AND state <> 'ended'"
     return transaction.row(sql, turn_id) is not None
@@ -265,7 +265,7 @@ def by_request(transaction: Transaction, session_id: str, request_id: str) -> Tu
 
 
 def _key(request_id: str) -> str:
-    """A client's id as it is looked up: no index holds what has no end."""
+    """A client's id as it is stored: a long one by its hash, because an index has a limit."""
     text = clean(request_id)
     return text if len(text) <= _MAX_KEY else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
@@ -278,7 +278,7 @@ def of_session(transaction: Transaction, session_id: str) -> list[Turn]:
 
 
 def totals(transaction: Transaction, session_id: str) -> TurnTotals:
-    """The turns of a session in numbers, added up by the database."""
+    """How many turns a session has, and their tokens, added up by the database."""
     row = transaction.row(
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN status = 'running' THEN 1 ELSE 0 END), 0), "
         "COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0) FROM turns WHERE session_id = ?1",

@@ -1,4 +1,4 @@
-"""What a store hands out: plain, frozen data."""
+"""The data that a session store returns: plain and frozen."""
 
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -60,7 +60,7 @@ class ListedSession(BaseModel):
     session: Session
     status: SessionStatus
     snippet: str
-    """What was found in its messages; empty if nobody searched, or the title has it."""
+    """What was found in its messages; empty without a search, or if the title matches."""
 
 
 class Message(BaseModel):
@@ -139,7 +139,7 @@ class Turn(BaseModel):
     session_id: str
     status: TurnStatus
     attempt: int
-    """1, or how often it was taken up again."""
+    """1, plus one for each time that it was resumed."""
     request_id: str | None
     """The client's own id for what it sent; unique in the session."""
     parent_id: str | None
@@ -197,7 +197,7 @@ class Permission(BaseModel):
     """Exactly what was shown and stored."""
     tool_name: str
     summary: str
-    """What was asked about."""
+    """The summary of the call that was asked about."""
     fingerprint: str
     created_at: float
 
@@ -215,8 +215,8 @@ class StoredHandoff(NamedTuple):
 
     allowed: tuple[str, ...] = ()
     """Fingerprints of the calls that its person has allowed for the rest of the session, not of sub-agents'."""
-    carried: str = ""
-    """What the session took along last, as the agent wrote it; empty if that is nothing."""
+    handoff_state: str = ""
+    """The state of its shell, seen files and loaded tools, as `agent.handoff` packs it; empty if there is none."""
     rewound_by: int = 0
     """The number of the last event that took messages out of the transcript; 0 if there is none."""
     permissions: SessionPermissions = SessionPermissions()
@@ -224,20 +224,20 @@ class StoredHandoff(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """What a crash had left behind in a session."""
+    """What was repaired in a session after a crash."""
 
     session_id: str
     turns: tuple[str, ...]
     """Turns that were running and are `interrupted` now."""
     uncertain: tuple[CallRow, ...]
-    """Calls that had started: nobody knows how far they got, and they are not repeated."""
+    """Calls that had started. Their outcome is unknown, so they are not repeated."""
 
     def __bool__(self) -> bool:
         return bool(self.turns or self.uncertain)
 
 
 class ApprovalRow(BaseModel):
-    """A question to a person, and its answer."""
+    """An approval request, and its answer."""
 
     model_config = _FROZEN
 

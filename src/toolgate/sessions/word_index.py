@@ -1,4 +1,4 @@
-"""The words of a text, for an index: also of scripts that write no spaces between them."""
+"""Splits text into words for a full-text index, also in scripts that write no spaces between words."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _SPACELESS = re.compile(
 )
 
 
-def indexed(text: str) -> list[str]:
+def index_words(text: str) -> list[str]:
     """The words to find a text by. A run without spaces gives its characters and its pairs of characters."""
     return [word for run in _runs(text) for word in _parts(run, single=True)][:_MAX_WORDS]
 
 
-def wanted(query: str) -> list[str]:
-    """The words that a query asks for, each once; whatever an index's own syntax means by them."""
+def query_words(query: str) -> list[str]:
+    """The words that a query asks for, each once. Operators of the index's query syntax are not among them."""
     found = [word for run in _runs(query) for word in _parts(run, single=len(run) == 1)]
     return list(dict.fromkeys(found))[:_MAX_WANTED]
 

@@ -1,4 +1,4 @@
-"""Workspaces of sessions that move between workers: stored after every call that changed a file."""
+"""`SnapshotWorkspaces`: one directory per session, stored in the database after every call that changed a file."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class SnapshotWorkspaces:
             held.signature = signature
 
     async def release(self, lease: Lease, *, ended: bool) -> None:
-        """The turn runs here no longer. If it has `ended`, the directory can be used again without the database."""
+        """The turn no longer runs here. If it has `ended`, this worker can use the directory again as it is."""
         held = self._held.get(lease.session_id)
         if held is None or held.lease != lease:
             return

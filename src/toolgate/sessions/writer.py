@@ -1,7 +1,7 @@
 """The thread that writes to a SQLite file: one transaction for everything that was submitted meanwhile.
 
-A commit waits for the disk. Doing that in the event loop would stop everybody, and doing it once for each write would
-make thirty-two sessions wait for thirty-two disks. So units queue up while a commit runs, and the next one takes all.
+A commit waits for the disk, so it must not run in the event loop. One commit per write would make sessions wait for
+each other. So units queue up while a commit runs, and the next commit takes all of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_UNITS = 512
 
 
 class _Job:
-    """A unit and who waits for it."""
+    """A unit of work, and the future of its caller."""
 
     __slots__ = ("error", "future", "result", "unit")
 
@@ -63,7 +63,7 @@ class Writer:
         if gathering is not None:
             gathering.append(job)
         else:
-            # what others submit in this turn of the loop goes into the same commit
+            # units that are submitted in the same turn of the loop go into the same commit
             self._gathering[loop] = [job]
             loop.call_soon(self._hand_over, loop)
         return future
@@ -74,7 +74,7 @@ class Writer:
             thread = threading.Thread(target=self._work, name="toolgate-writer", daemon=True)
             try:
                 start_thread(thread)
-            except (MemoryError, RuntimeError) as error:  # nobody would write what is put into the queue
+            except (MemoryError, RuntimeError) as error:  # without the thread, nothing would read the queue
                 for job in jobs:
                     job.error = error
                 _settle(jobs)
@@ -83,9 +83,9 @@ class Writer:
         self._queue.put(jobs)
 
     async def close(self) -> None:
-        """Write what was handed over, then end the thread."""
+        """Write the units that were handed over, then end the thread."""
         self._closed = True
-        await asyncio.sleep(0)  # what was gathered in this turn of the loop is handed over
+        await asyncio.sleep(0)  # lets `_hand_over` run for units of this turn of the loop
         if self._thread is not None:
             self._queue.put(None)
             await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
@@ -105,7 +105,7 @@ class Writer:
             self._connection.close()
 
     def _commit(self, jobs: list[_Job]) -> None:
-        """Run all of them in one transaction; if any fails, each in one of its own, so that the others are written."""
+        """Run all units in one transaction. If one fails, run each in its own, so that the others are written."""
         try:
             connection = self._connected()
             connection.execute("BEGIN IMMEDIATE")
@@ -118,23 +118,23 @@ class Writer:
                 self._commit([job])
 
     def _connected(self) -> sqlite3.Connection:
-        """The connection, if its file is still the one that has the name: else writes would go where nobody looks."""
-        there = identity(self._path)
-        if self._connection is not None and there != self._file:
+        """The connection. Raises if the path names another file by now: writes would go into a file without a name."""
+        file = identity(self._path)
+        if self._connection is not None and file != self._file:
             self._connection.close()
             self._connection = None
             raise faults.replaced(self._path)
         if self._connection is None:
-            self._connection, self._file = connect(self._path), there
+            self._connection, self._file = connect(self._path), file
         return self._connection
 
     def _run(self, connection: sqlite3.Connection, jobs: list[_Job]) -> bool:
-        """Run them in the transaction that has begun; whether it was committed."""
+        """Run units in the transaction that has begun; return whether it was committed."""
         transaction = SqliteTransaction(connection)
         try:
             wanted = [job for job in jobs if not job.future.cancelled()]
-            for kind, some in itertools.groupby(wanted, lambda job: type(job.unit)):
-                _run_some(transaction, list(some), together if kind is Append else None)
+            for kind, group in itertools.groupby(wanted, lambda job: type(job.unit)):
+                _run_group(transaction, list(group), together if kind is Append else None)
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - a unit may raise anything; it is raised for the caller of the write
             with contextlib.suppress(sqlite3.Error):  # some failures have rolled back already
@@ -148,8 +148,8 @@ class Writer:
         return faults.from_sqlite(error, self._path) if isinstance(error, sqlite3.Error) else error
 
 
-def _run_some(transaction: SqliteTransaction, jobs: list[_Job], bulk: Callable[..., list[Any]] | None) -> None:
-    """Run units that follow each other, at once if they can be."""
+def _run_group(transaction: SqliteTransaction, jobs: list[_Job], bulk: Callable[..., list[Any]] | None) -> None:
+    """Run consecutive units of one type; with `bulk`, all of them at once."""
     if bulk is not None and len(jobs) > 1:
         results = bulk(transaction, [job.unit for job in jobs])
     else:
@@ -164,7 +164,7 @@ def _deliver(jobs: list[_Job]) -> None:
     for job in jobs:
         loops.setdefault(job.future.get_loop(), []).append(job)
     for loop, mine in loops.items():
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and so has who waited in it
+        with contextlib.suppress(RuntimeError):  # the loop has ended, with everything that waited in it
             loop.call_soon_threadsafe(_settle, mine)
 
 

@@ -1,4 +1,4 @@
-"""What every area has in common."""
+"""`Area`: the base class of all areas of settings."""
 
 import functools
 import os
@@ -65,7 +65,7 @@ def _defaults(area: type[Area]) -> dict[str, Any]:
 
 
 def words(value: Any) -> Any:
-    """The words of a text that are separated by commas."""
+    """Split a text at its commas."""
     if isinstance(value, str):
         return tuple(name.strip() for name in value.split(",") if name.strip())
     return tuple(value) if isinstance(value, list) else value

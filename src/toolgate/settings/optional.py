@@ -1,4 +1,4 @@
-"""The areas of what is off unless the operator turns it on: the web, and diagnostics after an edit."""
+"""The areas of features that the operator has to turn on: the web, and diagnostics after an edit."""
 
 from typing import Any, Literal, Self
 

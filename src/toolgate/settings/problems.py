@@ -1,4 +1,4 @@
-"""What is wrong with settings that a program gives, one sentence per setting. No sentence contains a value."""
+"""Sentences about invalid settings, one per setting. No sentence contains a value, because it may be a secret."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def problems_of(error: ValidationError, known: Iterable[str], area: str = "") ->
     names, sentences = list(known), list[str]()
     for item in error.errors(include_url=False, include_input=False, include_context=False):
         name = str(item["loc"][0]) if item["loc"] else ""
-        place = ".".join(filter(None, (area, name)))
+        setting = ".".join(filter(None, (area, name)))
         if item["type"] == "extra_forbidden":
-            sentences.append(f"{place} is not a setting. {_meant(name, names)}")
+            sentences.append(f"{setting} is not a setting. {_meant(name, names)}")
         else:
-            sentences.append(f"{place}: {item['msg'].removeprefix('Value error, ')}")
+            sentences.append(f"{setting}: {item['msg'].removeprefix('Value error, ')}")
     return sentences
 
 
 def misspelt(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return a sentence for every environment variable that is meant to be one of `known`, and is none.
+    """Return a sentence for every environment variable that looks like a misspelt one of `known`.
 
-    Others that begin as settings do are left alone: Kubernetes makes such variables for a service named toolgate.
+    Other variables with the prefix are ignored: Kubernetes creates such variables for a service named toolgate.
     """
     import difflib
 

@@ -110,7 +110,7 @@ class DistributedSettings(Area):
     lease_seconds: float = Field(default=10.0, ge=1.0, le=600.0)
     """Seconds without a sign of life after which others take a worker's turns over."""
     poll_seconds: float = Field(default=0.25, ge=0.005, le=10.0)
-    """Seconds between two looks of a worker into its queues, where nobody has told it to look."""
+    """Seconds between two polls of its queues by a worker that gets no notification."""
     park_seconds: float = Field(default=60.0, ge=0.0)
     """Seconds that a worker waits for a person's answer before it puts the turn aside until there is one."""
     drain_seconds: float = Field(default=60.0, ge=0.0)

@@ -26,8 +26,8 @@ from toolgate.settings.served import DistributedSettings, GatewaySettings, Limit
 from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
 
 
-class _Loose(Area):
-    """The settings that stand alone."""
+class _TopLevel(Area):
+    """The settings that belong to no area."""
 
     variable_prefix = "TOOLGATE_"
 
@@ -65,12 +65,12 @@ AREAS: dict[str, type[Area]] = {
 }
 """Field of `Settings` → the model of that area."""
 
-READ: dict[str, type[Area]] = {**AREAS, "": _Loose}
+READ: dict[str, type[Area]] = {**AREAS, "": _TopLevel}
 """Table of the config file (the empty name: outside of all tables) → the model that reads it."""
 
 
 class Settings(BaseModel):
-    """Everything that can be set, an area a field."""
+    """All settings: one field per area."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
@@ -103,7 +103,7 @@ class Settings(BaseModel):
         return _named(value, info)
 
     def __init__(self, **given: Any) -> None:
-        """What is not given is read: the environment first, then the config file."""
+        """Read what is not given: from the environment, then from the config file."""
         if not given:
             fill(self, _read(given))  # every area has checked its own
             return
@@ -165,7 +165,11 @@ class Settings(BaseModel):
         areas = {name: _area(model, values.get(name)) for name, model in AREAS.items()}
         whole = {**values, **areas}
         known = whole.keys() == type(self).model_fields.keys()
-        if not known or not all(isinstance(area, AREAS[name]) for name, area in areas.items()) or not _plain(whole):
+        if (
+            not known
+            or not all(isinstance(area, AREAS[name]) for name, area in areas.items())
+            or not _has_valid_types(whole)
+        ):
             type(self).model_rebuild()
             fresh = type(self).__new__(type(self))
             return cast("Self", self.__pydantic_validator__.validate_python(whole, self_instance=fresh))
@@ -175,14 +179,14 @@ class Settings(BaseModel):
 
 
 def _area(model: type[Area], value: Any) -> Any:
-    """An area, validated; what can be none is left for the model of the settings to refuse."""
+    """An area, validated. A value of another type is returned unchanged; `Settings` then refuses it."""
     if isinstance(value, model):
         return value.checked()
     return model.of(value) if isinstance(value, Mapping) else value
 
 
-def _plain(values: Mapping[str, Any]) -> bool:
-    """Whether what stands alone needs no validation."""
+def _has_valid_types(values: Mapping[str, Any]) -> bool:
+    """Whether the settings outside areas have the right types, so that they need no validation."""
     files = (values["policy_file"], values["mcp_config"], values["config_file"], values["user_directory"])
     return values["language"] in get_args(LanguageSetting) and all(f is None or isinstance(f, Path) for f in files)
 
@@ -205,19 +209,19 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
     read: dict[str, Any] = {
         name: _one(model, values.get(name, {}), present) for name, model in AREAS.items() if name not in given
     }
-    loose = _one(_Loose, values.get("", {}), present)
+    top_level = _one(_TopLevel, values.get("", {}), present)
     return {
         **read,
-        "policy_file": loose.policy_file or users_policy(os.environ),
-        "mcp_config": loose.mcp_config or users_servers(os.environ),
-        "language": loose.language,
+        "policy_file": top_level.policy_file or users_policy(os.environ),
+        "mcp_config": top_level.mcp_config or users_servers(os.environ),
+        "language": top_level.language,
         "config_file": users_config(os.environ),
         "user_directory": users_directory(os.environ),
     }
 
 
 def _one(model: type[Area], values: dict[str, Any], present: set[str]) -> Any:
-    """One area; where nobody has set anything, its defaults as they stand there, without working out how to check."""
+    """One area. If nothing is set, its defaults without validation, because building the validator takes time."""
     if not values and not any(variable(model, name) in present for name in model.model_fields):
         return model.model_construct()
     return model(**values)
@@ -240,7 +244,7 @@ def variable(area: type[Area], name: str) -> str:
 
 
 def explain(error: ValidationError) -> list[str]:
-    """What is wrong with the environment, one line a variable, each naming what to set."""
+    """The errors of the environment, one line per variable, each with what to set."""
     prefixes = {area.__name__: area.variable_prefix for area in READ.values()}
     prefix = prefixes.get(error.title, "")
     lines = []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolgate.shell.result import CommandResult as CommandResult
     from toolgate.shell.session import ShellSession as ShellSession
 
-_WHERE = {
+_MODULES = {
     "CommandResult": "toolgate.shell.result",
     "SandboxReport": "toolgate.shell.result",
     "ShellOptions": "toolgate.shell.options",
@@ -27,8 +27,8 @@ __all__ = ["BashWrapperHandler", "CommandResult", "CommandRouter", "SandboxRepor
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_WHERE[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -11,7 +11,7 @@ from toolgate.text.redaction import MARK, added_secrets, current_secrets, secret
 OnOutput = Callable[[Literal["stdout", "stderr"], str], None]
 
 _SHOWN = 3
-"""How many characters of a possible secret are passed on before the rest is held back."""
+"""The number of characters of a possible secret that are passed on before the rest is held back."""
 
 
 class MaskedText:
@@ -81,16 +81,16 @@ class MaskedBytes:
         """Add a piece and return the bytes that can be passed on now. A possible partial secret is held back."""
         piece = self._held + piece
         sure = max(0, len(piece) - self._longest + 1)
-        shown, place = [], 0
+        shown, start = [], 0
         if any(secret in piece for secret in self._secrets):  # faster than the pattern, and secrets are rare
             for found in self._pattern.finditer(piece):
                 if found.start() >= sure:
                     break
-                shown += [piece[place : found.start()], MARK.encode()]
-                place = found.end()
-        end = max(place, sure)
+                shown += [piece[start : found.start()], MARK.encode()]
+                start = found.end()
+        end = max(start, sure)
         self._held = piece[end:]
-        return b"".join([*shown, piece[place:end]])
+        return b"".join([*shown, piece[start:end]])
 
     def flush(self) -> bytes:
         """Return what was held back, at the end of the stream."""

@@ -23,7 +23,7 @@ _MAX_KEY = 200
 _MIN_SECRET_LENGTH = 6
 """Shortest secret that is masked, in characters. Shorter ones would match ordinary text."""
 _LONG = 1 << 12
-"""Characters from which on a text is searched for each secret before it is masked."""
+"""Longer texts are first searched for each secret, which is faster than the pattern."""
 
 _SECRET_KEY = re.compile(
     r"pass(word|wd|phrase)|secret|token|api[_-]?key|authorization|credential|private[_-]?key", re.IGNORECASE
@@ -73,13 +73,13 @@ def secrets_of(settings: Settings) -> tuple[str, ...]:
 
 
 added_secrets: list[str] = []
-"""Every secret that became known while this process ran. While it is empty, there are only those of the settings."""
+"""Every secret that became known while this process ran; the secrets of the settings are not among them."""
 _added: dict[tuple[str, ...], tuple[str, ...]] = {}
 """Original secrets → the same secrets plus those that were added to them."""
 
 
 def add_secrets(secrets: tuple[str, ...], more: Iterable[str]) -> None:
-    """Also mask these secrets wherever those are masked."""
+    """Mask the secrets in `more` wherever `secrets` are masked."""
     fresh = [secret for secret in more if len(secret) >= _MIN_SECRET_LENGTH]
     _added[secrets] = tuple(dict.fromkeys((*current_secrets(secrets), *fresh)))
     added_secrets.extend(fresh)
@@ -119,7 +119,7 @@ def mask(value: Any, secrets: tuple[str, ...]) -> Any:
     """Return a copy with every secret replaced."""
     if isinstance(value, str):
         if len(value) > _LONG and not any(secret in value for secret in current_secrets(secrets)):
-            return value  # found much faster than by the pattern, during which no other thread runs
+            return value  # much faster than the pattern, which also blocks all other threads
         return secret_pattern(secrets).sub(MARK, value)
     if isinstance(value, dict):
         return {mask(key, secrets): mask(item, secrets) for key, item in value.items()}

@@ -24,7 +24,7 @@ P = TypeVar("P", bound=BaseModel)
 
 @runtime_checkable
 class CallableTool(Protocol):
-    """The least that a foreign tool must be: a definition, and something to call with the parsed arguments.
+    """The minimum of a foreign tool: a definition, and a call with the parsed arguments.
 
     The awaitable that it returns MAY carry its own `.cancel()`, which is then called instead of cancelling a task.
     """
@@ -40,11 +40,11 @@ class CallableTool(Protocol):
 
 
 Answer = Callable[[ToolResponse, Callable[[ToolResponse], str]], ToolResponse]
-"""Makes the answer of a call out of the response of the call that it stands for and that tool's `render`."""
+"""Turns the response of the replacing call, and its tool's `render`, into the response of the replaced call."""
 
 
 class Reroute(NamedTuple):
-    """Another call that a call stands for."""
+    """The call that replaces another one: `Bash("edit …")` becomes a call of `edit_file`."""
 
     tool_name: str
     arguments: dict[str, Any]
@@ -62,7 +62,7 @@ class Tool(ABC, Generic[P]):
     Params: ClassVar[type[BaseModel]]
     """The arguments; their JSON Schema is what the model sees."""
     has_params: ClassVar[bool] = True
-    """Whether `Params` is there; a foreign tool has only a schema."""
+    """Whether the tool has `Params`; a foreign tool has only a schema."""
     group: ToolGroup = ToolGroup.code
     allowed_modes: frozenset[ToolMode] = frozenset()
     approval_modes: frozenset[ApprovalMode] | None = None
@@ -72,9 +72,9 @@ class Tool(ABC, Generic[P]):
     read_only: bool = False
     """Changes nothing: may run beside others, and again after a crash."""
     exclusive: bool = True
-    """Unless it is read-only: waits for the session's other writers, and they for it."""
+    """A tool that is not read-only waits for the session's other writers, and they wait for it."""
     idempotent: bool = False
-    """Running it twice is running it once: may run again after a crash."""
+    """Running it twice has the same effect as running it once, so it may run again after a crash."""
     deferred: bool = False
     """An agent's first request only names it; its schema is offered after `load_tools`, `tools NAME` or a call."""
     timeout: float | None = None
@@ -91,15 +91,15 @@ class Tool(ABC, Generic[P]):
         """Do the work. May raise `ToolError`."""
 
     async def prepare(self, params: P, context: ToolContext) -> Plan | ToolResponse | None:
-        """Look, change nothing, and say what will happen, or why it cannot. None: there is nothing to plan."""
+        """Plan the call without changing anything; or return why it cannot work. None: there is nothing to plan."""
         return None
 
     def reroute(self, params: P, context: ToolContext) -> Reroute | None:
-        """The call that this one stands for; it then goes through every gate in its place."""
+        """The call that replaces this one, if any. It goes through every gate instead of this one."""
         return None
 
     def resting(self) -> tuple[float, str]:
-        """Seconds for which it is hidden and refused because what it depends on is down, and what that is."""
+        """Seconds for which the tool is hidden and refused because something it needs is down, and what that is."""
         return 0.0, ""
 
     def category(self, response: ToolResponse) -> str | None:

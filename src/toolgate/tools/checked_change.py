@@ -1,4 +1,4 @@
-"""Diagnostics around a change: what checkers find in the changed files that was not there before."""
+"""Runs checkers before and after a change, and reports the problems that are new."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def checked_change(
     made = await change()
     try:
         report = await diagnostics.compare(paths, before)
-    except (ToolError, OSError) as error:  # the change is made: what a checker does must not make it look undone
+    except (ToolError, OSError) as error:  # the change was made, so a failing checker must not make the call fail
         logger("diagnostics").warning("diagnostics_failed", error=type(error).__name__)
         return made, {}, "\nThe checkers could not be run."
     return made, {"diagnostics": _data(report)}, _text(report)

@@ -79,25 +79,25 @@ class ToolContext(AsyncClosing):
         self.approved = False
         """Whether a person has allowed that plan, now or earlier in the session."""
         self.approval: Approval | None = None
-        """What the person answered who was asked about the call that is being handled; None if nobody was asked."""
+        """The person's answer about the call that is being handled; None if nobody was asked."""
         self.refresh_permissions: Callable[[], Awaitable[None]] | None = None
-        """Learns what the person wants to be asked about now; a session with a store has it."""
+        """Reads the approval mode and the permissions from the session's store again; None without a store."""
         self.remembers_for_project = False
         """Whether a person may have a rule written to the user's own policy file, for this project."""
         self.visible_tools: Callable[[], list[ToolDefinition]] | None = None
-        """What the caller of the call that is being handled may use."""
+        """The tools that the caller of the current call may use."""
         self.skills: SkillStore | None = None
         """The skills of the user and the project; None: there are none to be read."""
         self.loaded_tools: set[str] | None = None
         """The deferred tools that the model has loaded. None: the caller is offered every schema at once."""
         self.on_output: Callable[[Literal["stdout", "stderr"], str], None] | None = None
-        """Told what a command prints while it runs."""
+        """Called with what a command prints while it runs."""
         self.extra_guard: ExtraGuard | None = None
-        """Set in a context that reads a further directory (`at`): it judges that directory's files."""
-        self.left: dict[str, Any] = {}
-        """What a call that is taken back leaves: the `data` of its `CANCELLED` answer."""
+        """Set in a context that reads a further directory (`for_path`): it judges that directory's files."""
+        self.cancelled_data: dict[str, Any] = {}
+        """The `data` of the answer `CANCELLED`, if the call is cancelled: what it had printed, for example."""
         self.has_settings = settings is not None
-        """Whether settings were handed over; else these are the defaults, without the user's policy."""
+        """Whether settings were passed in. Otherwise these are the defaults, without the user's policy."""
         self._settings = None if settings is None else checked_settings(settings)
         workspace = checked_workspace(workspace)
         if workspace is not None and self._settings is not None and self._settings.workspace.extra:
@@ -205,8 +205,8 @@ class ToolContext(AsyncClosing):
         self.workspace.require_present()
         return self.workspace
 
-    def at(self, path: str) -> ToolContext:
-        """The context for reading a path: of the further directory that holds it, or this one.
+    def for_path(self, path: str) -> ToolContext:
+        """The context for reading a path: that of the further directory that contains it, else this one.
 
         Only for tools that read: nothing may be written with it.
         """

@@ -57,7 +57,7 @@ class Declaration(NamedTuple):
     own_permission: Callable[[Any, ToolContext], object] | None
     """The tool's own `needs_permission`; None if it has the default one."""
     ungated: bool = False
-    """Handed over without a registry: there are no modes to check."""
+    """Passed to a toolset without a registry, so there are no modes to check."""
 
     @property
     def repeatable(self) -> bool:
@@ -99,7 +99,7 @@ def declaration_of(tool: Tool[Any], *, ungated: bool = False) -> Declaration:
         approval_modes=_approval_modes(name, _read(tool, "approval_modes", name), read_only=flags["read_only"]),
         timeout=_timeout(name, _read(tool, "timeout", name)),
         needs=_words(name, "needs", _read(tool, "needs", name)),
-        keep=_end(name, _read(tool, "keep", name)),
+        keep=_keep(name, _read(tool, "keep", name)),
         keep_data=_words(name, "keep_data", _read(tool, "keep_data", name)),
         own_permission=None if getattr(own, "__func__", None) is Tool.needs_permission else own,
         ungated=ungated,
@@ -116,7 +116,7 @@ def modes_of(value: object, what: str, kinds: tuple[type, ...] = (Iterable,)) ->
 
 
 def _approval_modes(name: str, value: object, *, read_only: bool) -> frozenset[ApprovalMode]:
-    """The approval modes that a tool declares; by default only a tool that changes nothing is there in `plan`."""
+    """The approval modes that a tool declares. By default, only a read-only tool is available in `plan`."""
     what = f"tool {name!r}: approval_modes"
     if value is None:
         return frozenset(ApprovalMode) if read_only else frozenset(ApprovalMode) - {ApprovalMode.plan}
@@ -170,7 +170,7 @@ def _words(name: str, attribute: str, value: object) -> tuple[str, ...]:
     raise DeclarationError(f"tool {name!r}: {attribute} must be a tuple of names, not {_shown(value)}")
 
 
-def _end(name: str, value: object) -> str:
+def _keep(name: str, value: object) -> str:
     if isinstance(value, str) and value in TRUNCATIONS:
         return str.__str__(value)
     raise DeclarationError(f"tool {name!r}: keep must be one of {', '.join(TRUNCATIONS)}, not {_shown(value)}")
@@ -203,14 +203,14 @@ def _definition(tool: Tool[Any], name: str) -> ToolDefinition:
 
 
 class _Copy:
-    """Copies a JSON value, and refuses what is none or is too large."""
+    """Copies a JSON value. Refuses one that is not JSON or is too large."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._nodes = 0
 
     def of(self, node: Any, depth: int) -> Any:
-        """The copy of a node that lies so deep."""
+        """The copy of a node at this depth."""
         kind = type(node)
         if kind in _SCALARS:
             return node
@@ -233,5 +233,5 @@ def _shown(value: object) -> str:
     """A short form for messages; a value whose `repr` fails is named by its type."""
     try:
         return f"{value!r:.80}"
-    except Exception:  # noqa: BLE001 - the value is a stranger's: the message is made in any case
+    except Exception:  # noqa: BLE001 - the value is foreign, and its `repr` must not break the message
         return f"a value of type {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Tools of other people: anything with a definition and a call."""
+"""`ForeignTool`: adapts a `CallableTool`, anything with a definition and a call, to `Tool`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def to_response(name: str, value: Any) -> ToolResponse:
 
 
 def _old_style(name: str, value: dict[str, Any]) -> ToolResponse:
-    """The failure of a tool that says `"error": "Error: …"`; what else it said is kept."""
+    """The failure of a tool that returns `"error": "Error: …"`; its other members are kept as data."""
     data = {key: item for key, item in value.items() if key != "error"}
     if value.keys() >= _ENVELOPE_KEYS:
         data = value["data"] if isinstance(value["data"], dict) else {}

@@ -1,4 +1,4 @@
-"""JSON Schemas of strangers: compiled within bounds, so that neither they nor what they judge can take for ever."""
+"""JSON Schemas of foreign tools: compiled and used within bounds, because they are not trusted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ForeignSchema:
         self._validator = _compiled(followed)
 
     def errors(self, instance: Any) -> list[tuple[str, str]]:
-        """What does not fit, as (where, what); the first few of them. Where it is empty, the whole is meant."""
+        """The first few errors as (where, what). An empty `where` means the whole value."""
         if self._cost * _count(instance, MAX_STEPS // self._cost) > MAX_STEPS:
             return [("", "is too large to be checked against the schema of this tool")]
         found = itertools.islice(self._validator.iter_errors(instance), MAX_ERRORS)
@@ -73,11 +73,11 @@ def _within_bounds(schema: dict[str, Any]) -> tuple[Any, int]:
 
 
 class _TooLarge(Exception):
-    """The bounds are passed."""
+    """The schema exceeds the bounds."""
 
 
 class _Expansion:
-    """A schema with its references put in place, counted on the way."""
+    """Expands the references of a schema, and counts its subschemas."""
 
     def __init__(self, root: dict[str, Any], re_entries: int) -> None:
         self._root = root
@@ -86,7 +86,7 @@ class _Expansion:
         self.recursive = False
 
     def of(self, node: Any, inside: tuple[str, ...], depth: int) -> Any:
-        """The copy of a subschema; `inside` are the references that led to it."""
+        """The copy of a subschema; `inside` are the references that it was reached by."""
         self.count += 1
         if self.count > MAX_SCHEMAS or depth > _MAX_DEPTH:
             raise _TooLarge

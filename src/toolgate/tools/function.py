@@ -37,7 +37,7 @@ class FunctionTool(Tool[BaseModel], Generic[Arguments, Returned]):
         self.description = options.pop("description") or summary or self.name  # type: ignore[misc]  # as above
         self.Params, self._context_name = params_of(function, self.name, documented)  # type: ignore[misc]  # as above
         self._renamed = {f"{_PREFIX}{name}": name for name in inspect.signature(function).parameters if _is_taken(name)}
-        self.said = f"{self.name} returned a result."
+        self.success_text = f"{self.name} returned a result."
         self._is_async = inspect.iscoroutinefunction(function)
         self.is_plain = self._is_async and self._context_name is None and not self._renamed
         """Whether the function can be awaited with the parameters alone."""
@@ -57,7 +57,7 @@ class FunctionTool(Tool[BaseModel], Generic[Arguments, Returned]):
     async def execute(self, params: BaseModel, context: ToolContext, thread: ThreadCall | None = None) -> ToolResponse:
         """Call the function with the validated values; a synchronous one runs in a thread.
 
-        `thread` then knows whether the function still runs, also when nobody waits for it any more.
+        `thread` then knows whether the function still runs, even after the call was answered.
         """
         arguments = params.__dict__
         if self._renamed:
@@ -72,7 +72,7 @@ class FunctionTool(Tool[BaseModel], Generic[Arguments, Returned]):
                 value = await value
         if isinstance(value, ToolResponse):
             return value
-        return ToolResponse.success({"result": value}, self.said)
+        return ToolResponse.success({"result": value}, self.success_text)
 
 
 class ThreadCall:
@@ -84,7 +84,7 @@ class ThreadCall:
         self._runs = False
 
     def is_running(self) -> bool:
-        """Whether the function runs. One that has not begun never will: ask this only when nobody waits for it."""
+        """Whether the function runs. Ask only after the call was answered: one that has not begun then never will."""
         with self._lock:
             self._withdrawn = True
             return self._runs

@@ -1,4 +1,4 @@
-"""Names of tools: one rule for all of them, and which names look like each other."""
+"""Names of tools: which are valid, and which look alike."""
 
 from __future__ import annotations
 

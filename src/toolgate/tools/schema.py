@@ -1,4 +1,4 @@
-"""JSON Schema as models like it: no titles, no references."""
+"""JSON Schema of parameters, simplified for models: without titles and references."""
 
 from typing import Any
 

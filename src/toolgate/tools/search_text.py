@@ -1,4 +1,4 @@
-"""Sentences that `glob`, `grep` and `ls` share about what they did not look at."""
+"""Sentences that `glob`, `grep` and `ls` share about files that they left out."""
 
 from collections.abc import Sequence
 

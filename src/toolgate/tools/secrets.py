@@ -1,4 +1,4 @@
-"""What tools do about secret files: ask before they show one."""
+"""Secret files: the plan of a tool that would show one, so that a person is asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def reveals_plan(context: ToolContext, verb: str, path: str) -> Plan | None:
     """The plan of a call that shows a secret file; None if the file is none. Raises `ToolError` if a rule denies it."""
     try:
         guarded = context.guard.judge(path)
-    except ToolError:  # no path of the project, or no workspace: the call itself says so
+    except ToolError:  # not a path of the project, or no workspace; the call reports that itself
         return None
     if guarded is None:
         return None
@@ -32,5 +32,5 @@ def reveals_plan(context: ToolContext, verb: str, path: str) -> Plan | None:
 
 
 def allowed_secrets(context: ToolContext) -> tuple[str, ...]:
-    """The secret files that the call which is being handled may show: somebody has allowed its plan."""
+    """The secret files that the current call may show, because its plan was allowed."""
     return () if context.plan is None else context.plan.reveals

@@ -53,7 +53,7 @@ class SessionState:
         self.kept_outputs: set[str] = set()
         """Paths of the whole outputs that were written for this session."""
         self.todos: list[dict[str, str]] = []
-        """The list of work of a session without a store."""
+        """The to-do list of a session without a store."""
         self.web: Fetcher | None = None
         """Fetches pages; `ToolContext.web` makes it."""
         self.web_search: WebSearch | None = None
@@ -61,12 +61,12 @@ class SessionState:
         self.runtime: object = None
         """State of the call pipeline; `toolgate.runtime.state` knows its type."""
         self.rewound_by = 0
-        """The last event that took messages out of the transcript: what was seen and kept belongs to the rest."""
+        """The number of the last rewind event that this state takes into account."""
         self._seen_files: SeenFiles | None = None
 
     @property
     def seen_files(self) -> SeenFiles:
-        """The files that the session has seen, and in which version."""
+        """The files that the session has read, with the version of each."""
         if self._seen_files is None:
             from toolgate.workspace.seen_files import SeenFiles
 

@@ -1,4 +1,4 @@
-"""Model-facing text: a `.md` file beside the module that it belongs to."""
+"""Loads model-facing text from the `.md` file beside a module."""
 
 import functools
 from pathlib import Path

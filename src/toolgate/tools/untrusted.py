@@ -1,4 +1,4 @@
-"""Marks text of strangers, so that a model can tell where it begins and ends."""
+"""Marks untrusted text, so that a model can tell where it begins and ends."""
 
 import secrets
 

@@ -5,7 +5,7 @@ import itertools
 from toolgate.protocol.plan import Plan
 from toolgate.runtime.policy.matching import CallToMatch
 from toolgate.runtime.policy.rules import Choice, Rule
-from toolgate.runtime.policy.verdict import PlacedRule, Verdict, about, commands_of, strictest, suspected
+from toolgate.runtime.policy.verdict import PlacedRule, Verdict, commands_of, rules_for, strictest, suspected
 
 
 def verdict(decision: Choice, rule: str = "") -> Verdict:
@@ -66,8 +66,8 @@ def test_what_is_left_out_without_a_closer_look_would_not_have_matched() -> None
     rules.append(PlacedRule.of(Rule(tool="Bash", args={"access": "full"}, decision="deny"), "user", 1))
     call = CallToMatch(arguments={"access": "full"})
     for command in [(), ("rm",), ("/bin/rm", "a"), ("./rm",), ("git", "push", "x"), ("git",), ("/x/ls", "-l"), ("",)]:
-        left = about(rules, command)
+        left = rules_for(rules, command)
         assert [rule for rule in left if rule.matches(call, command)] == [
             rule for rule in rules if rule.matches(call, command)
         ]
-    assert len(about(rules, ("rm",))) == 5
+    assert len(rules_for(rules, ("rm",))) == 5

@@ -11,8 +11,8 @@ import toolgate
 from toolgate.settings import Settings
 from toolgate.tools import builtin
 from toolgate.tools.declaration import declaration_of
+from toolgate.tools.lazy_tool import declaration_to_json
 from toolgate.tools.schema import parameters_schema
-from toolgate.tools.written import write
 
 
 def test_every_class_comes_through_the_door() -> None:
@@ -20,31 +20,34 @@ def test_every_class_comes_through_the_door() -> None:
         type(toolgate.builtin_registry().get(definition.name)) for definition in toolgate.builtin_registry().describe()
     }
 
-    assert held == {getattr(builtin, name) for name in builtin._WHERE}
-    assert {name for name in builtin.__all__ if name.endswith("Tool")} <= {*builtin._WHERE, *builtin._OPTIONAL}
+    assert held == {getattr(builtin, name) for name in builtin._MODULES}
+    assert {name for name in builtin.__all__ if name.endswith("Tool")} <= {
+        *builtin._MODULES,
+        *builtin._OPTIONAL_MODULES,
+    }
 
 
 def test_optional_tools_come_through_the_door_if_settings_turn_them_on() -> None:
     settings = Settings.of(web={"fetch": True, "search": "searxng", "search_url": "http://127.0.0.1:8888"})
     held = {type(tool) for tool in builtin.optional_tools(settings)}
-    assert held == {getattr(builtin, name) for name in builtin._OPTIONAL}
+    assert held == {getattr(builtin, name) for name in builtin._OPTIONAL_MODULES}
     assert builtin.optional_tools(Settings.defaults()) == []
 
 
-def test_what_was_written_down_about_the_tools_is_what_they_declare() -> None:
-    written = json.loads(Path(builtin.__file__).with_name("declarations.json").read_bytes())
+def test_the_stored_declarations_are_what_the_tools_declare() -> None:
+    stored = json.loads(Path(builtin.__file__).with_name("declarations.json").read_bytes())
     tools = [*builtin.builtin_tools(), *builtin.agent_tools()]
 
-    assert json.dumps(written) == json.dumps({type(tool).__name__: write(declaration_of(tool)) for tool in tools}), (
-        "run: python scripts/tool_declarations.py"
-    )
-    assert [written[type(tool).__name__]["parameters"] for tool in tools] == [
+    assert json.dumps(stored) == json.dumps(
+        {type(tool).__name__: declaration_to_json(declaration_of(tool)) for tool in tools}
+    ), "run: python scripts/tool_declarations.py"
+    assert [stored[type(tool).__name__]["parameters"] for tool in tools] == [
         parameters_schema(tool.Params) for tool in tools
     ]
 
 
-def test_every_written_tool_is_the_one_that_its_module_declares() -> None:
-    for tool in (*builtin.written_tools(), *builtin.written_agent_tools()):
+def test_every_lazy_tool_is_the_one_that_its_module_declares() -> None:
+    for tool in (*builtin.lazy_tools(), *builtin.lazy_agent_tools()):
         made, declared = tool.load()
         assert (made.name, declared.definition) == (tool.declaration.name, tool.declaration.definition)
 
@@ -59,7 +62,7 @@ def test_a_registry_of_the_built_in_tools_imports_none_of_them() -> None:
 
 
 def test_a_registry_is_not_made_if_the_module_of_a_tool_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(builtin._WHERE, "TodoTool", "not_installed")
+    monkeypatch.setitem(builtin._MODULES, "TodoTool", "not_installed")
 
     with pytest.raises(ModuleNotFoundError, match="not_installed"):
         toolgate.builtin_registry()

@@ -53,9 +53,9 @@ def is_full(request: ApprovalRequest) -> bool:
 def is_confined(request: ApprovalRequest) -> bool:
     """Whether the sandbox or the workspace confines the call."""
     from toolgate.runtime.policy.builtin import WRITERS
-    from toolgate.runtime.policy.rules import SHELL, TYPES_INTO
+    from toolgate.runtime.policy.rules import SHELL, TERMINAL
 
-    return request.tool_name in (SHELL, TYPES_INTO, *WRITERS) and not is_full(request)
+    return request.tool_name in (SHELL, TERMINAL, *WRITERS) and not is_full(request)
 
 
 def print_error(line: str, rules: str = "") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.errors import UsageError
 from toolgate.cli.visible import visible
 from toolgate.language.translate import translatable, translate
-from toolgate.runtime.remembered import can_remember_for_project, project_rules, remove_rule
+from toolgate.runtime.project_rules import can_remember_for_project, project_rules, remove_rule
 
 if TYPE_CHECKING:
     from pathlib import Path

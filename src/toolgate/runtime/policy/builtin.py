@@ -1,4 +1,4 @@
-"""The built-in layer: few rules, which no allow rule of another layer lifts."""
+"""The built-in layer: a few rules that no allow rule of another layer overrides."""
 
 import functools
 
@@ -6,7 +6,7 @@ from toolgate.runtime.policy.rules import SHELL, Rule
 
 _SIMPLE_WRITERS = ("write_file", "edit_file")
 WRITERS = (*_SIMPLE_WRITERS, "apply_patch", "edit_notebook")
-"""The tools that write files. Everything that depends on this reads it here."""
+"""The tools that write files."""
 
 
 def stands_for(tool: str) -> tuple[str, ...]:

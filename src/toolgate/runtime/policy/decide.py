@@ -8,21 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolgate.runtime.policy import memory, reading
+from toolgate.runtime.policy import reading, remembered_calls
 from toolgate.runtime.policy.builtin import builtin_rules, stands_for
 from toolgate.runtime.policy.documents import checked_document, merge, merge_program
 from toolgate.runtime.policy.load import PROJECT_FILE, PolicyDocument, parse_policy, read_user_file
 from toolgate.runtime.policy.matching import CallToMatch
-from toolgate.runtime.policy.rules import SHELL, TYPES_INTO, Choice, Layer, Rule
+from toolgate.runtime.policy.rules import SHELL, TERMINAL, Choice, Layer, Rule
 from toolgate.runtime.policy.verdict import (
     FULL,
+    NOT_ANALYSED,
     SECRETS,
     UNCONFINED,
-    UNREAD,
     PlacedRule,
     Verdict,
-    about,
     commands_of,
+    rules_for,
     strictest,
     suspected,
 )
@@ -35,7 +35,7 @@ _NO_DEFAULTS: Mapping[str, Any] = {}
 
 
 class Policy:
-    """The rules of all layers, and what the session remembers.
+    """The rules of all layers, and the calls that the session remembers.
 
     The strictest rule that matches wins; a project's rules only tighten. A call with full access is always asked about;
     so is one that the sandbox does not confine, unless a person had exactly this call remembered.
@@ -98,12 +98,14 @@ class Policy:
         of the program's own: its rules are added as the layer `settings`.
         """
         own = merge_program({} if program is None else program.layers, extra)
-        theirs = parse_policy(project_text, PROJECT_FILE) if project_text is not None else PolicyDocument()
+        project_document = parse_policy(project_text, PROJECT_FILE) if project_text is not None else PolicyDocument()
         layers: dict[Layer, PolicyDocument] = {
             "built-in": PolicyDocument(rules=builtin_rules()),
             "user": read_user_file(user_file) if user_file is not None else PolicyDocument(),
             "settings": own,
-            "project": theirs if program is None else merge(program.layers.get("project", PolicyDocument()), theirs),
+            "project": project_document
+            if program is None
+            else merge(program.layers.get("project", PolicyDocument()), project_document),
         }
         policy = cls(layers, project)
         if policy.ignored:
@@ -123,7 +125,7 @@ class Policy:
         return trial
 
     def _add_user_rules(self, rules: Sequence[Rule]) -> None:
-        """Turn this copy into one with more rules, without placing all of them again; it remembers nothing."""
+        """Add rules to this copy and forget its remembered calls. The existing rules are not placed again."""
         user = self._layers.get("user", PolicyDocument())
         self._layers = {**self._layers, "user": PolicyDocument(rules=(*user.rules, *rules), unmatched=user.unmatched)}
         self._remembered = set()
@@ -147,7 +149,7 @@ class Policy:
         return self._project
 
     def replace_session_rules(self, rules: Sequence[Rule]) -> None:
-        """The rules that a person has chosen for this session, instead of those before. They only allow."""
+        """Replace the rules that a person has chosen for this session. Only rules that allow are kept."""
         if tuple(rules) == self._session_rules:
             return
         self._session_rules = tuple(rule for rule in rules if rule.decision == "allow")
@@ -175,27 +177,27 @@ class Policy:
         *,
         workspace: Workspace | None = None,
         defaults: Mapping[str, Any] = _NO_DEFAULTS,
-        places: dict[str, tuple[str, ...]] | None = None,
+        resolved_paths: dict[str, tuple[str, ...]] | None = None,
     ) -> Verdict | None:
         """What the rules say, or None where they leave it to the tool.
 
         `workspace` lets path rules follow links; `defaults` are the values of arguments that the call leaves out.
-        `places` keeps what was resolved for one call, so that it is judged more than once by the same paths.
+        `resolved_paths` keeps the resolved paths of one call, so that it is judged by the same paths every time.
         """
         if plan is None and not self.concerns(tool_name):
             return None
         resources = plan.resources if plan is not None else ()
         given = {**defaults, **arguments}
-        if tool_name == TYPES_INTO and plan is not None:
+        if tool_name == TERMINAL and plan is not None:
             given.setdefault("access", plan.access)
         elif resources and tool_name != SHELL:
-            given.setdefault("path", list(resources))  # a tool whose paths are in a text, such as a patch
-        call = CallToMatch(arguments=given, workspace=workspace, resources=resources, places=places)
+            given.setdefault("path", list(resources))  # the tool has its paths within a text, such as a patch
+        call = CallToMatch(arguments=given, workspace=workspace, resources=resources, resolved_paths=resolved_paths)
         verdict = strictest([*self._trusted(tool_name, call, plan), *self._tightening(tool_name, call, plan)])
         if verdict is not None and verdict.decision == "deny":
             return verdict
         if self.remembers(tool_name, arguments, plan):
-            rule = memory.shown(tool_name, arguments, self.fingerprint(tool_name, arguments, plan))
+            rule = remembered_calls.describe(tool_name, arguments, self.fingerprint(tool_name, arguments, plan))
             return Verdict(decision="allow", rule=rule, reason="remembered in this session", layer="session")
         return verdict
 
@@ -211,21 +213,21 @@ class Policy:
     def remember(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> None:
         """Allow exactly this call, as it was planned, for the rest of the session.
 
-        Never one with full access, and never one of which something is only known when it runs.
+        A call with full access is never remembered, nor one of which something is only known when it runs.
         """
         if self.can_remember(plan):
             self._remembered.add(self.fingerprint(tool_name, arguments, plan))
 
     def fingerprint(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
-        """What a question to a person is bound to, and what is remembered of the answer."""
-        return memory.fingerprint(tool_name, arguments, plan)
+        """The hash that an approval request is bound to, and that a remembered answer is stored by."""
+        return remembered_calls.fingerprint(tool_name, arguments, plan)
 
     def recall(self, fingerprints: Iterable[str]) -> None:
-        """Remember what this session had been allowed before it was taken up here: the hashes of those calls."""
+        """Remember calls that were allowed before the session was resumed here, by their fingerprints."""
         self._remembered.update(fingerprints)
 
     def replace_remembered(self, fingerprints: Iterable[str]) -> None:
-        """The calls that a person has allowed for this session, instead of those before."""
+        """Replace the calls that a person has allowed for this session, by their fingerprints."""
         self._remembered = set(fingerprints)
 
     def rule_shown(self, tool_name: str, arguments: dict[str, Any], plan: Plan | None, fingerprint: str = "") -> str:
@@ -237,7 +239,9 @@ class Policy:
             return f"{tool_name} with full access is asked about every time: nothing is remembered"
         if plan is not None and plan.once:
             return f"this call is asked about every time: {plan.once}"
-        return memory.shown(tool_name, arguments, fingerprint or self.fingerprint(tool_name, arguments, plan))
+        return remembered_calls.describe(
+            tool_name, arguments, fingerprint or self.fingerprint(tool_name, arguments, plan)
+        )
 
     def _place_all(self, rules: Sequence[Rule], layer: Layer, first: int = 1) -> None:
         for number, rule in enumerate(rules, start=first):
@@ -260,23 +264,27 @@ class Policy:
         return [placed for name in _names(tool_name) for placed in self._rules.get(name, ())]
 
     def _trusted(self, tool_name: str, call: CallToMatch, plan: Plan | None) -> Iterator[Verdict | None]:
-        """What built-in, user and settings say about each command, or about the call; None means no opinion."""
+        """Verdicts of the trusted layers on each command, or on the call. None means that no rule is about it."""
         rules = [placed for placed in self._about(tool_name) if placed.layer != "project"]
-        if plan is not None and plan.asks:  # a rule picked in a session is no answer to a danger that nobody saw then
+        if (
+            plan is not None and plan.asks
+        ):  # a rule that was picked in the session does not cover a danger that was not shown then
             rules = [placed for placed in rules if placed.layer != "session"]
         unmatched = strictest([self._unmatched.get(name) for name in _names(tool_name) if name in self._unmatched])
         commands = commands_of(tool_name, plan)
         harmless = frozenset(plan.harmless) if plan is not None else frozenset()
         for command in commands:
-            verdict = strictest([placed.verdict() for placed in about(rules, command) if placed.matches(call, command)])
+            verdict = strictest(
+                [placed.verdict() for placed in rules_for(rules, command) if placed.matches(call, command)]
+            )
             if verdict is not None or plan is None or command not in harmless:
                 yield verdict or unmatched
-        # what is beside the commands, or asks whatever they are, no rule about words can allow
+        # rules about words cannot allow what the call does besides its commands
         if plan is not None and not plan.plain and (plan.commands or plan.asks):
             yield unmatched
 
     def _tightening(self, tool_name: str, call: CallToMatch, plan: Plan | None) -> Iterator[Verdict]:
-        """What the project says, and what holds whatever the rules say."""
+        """Verdicts that can only tighten: those of the project's rules, and those that hold whatever the rules say."""
         rules = self._about(tool_name)
         for placed in rules:
             if placed.layer == "project" and any(
@@ -287,7 +295,7 @@ class Policy:
             for placed in self._rules.get(other, ()):
                 if placed.rule.decision != "allow" and placed.matches(call, ()):
                     yield placed.verdict()
-        if plan is not None and tool_name in (SHELL, TYPES_INTO):
+        if plan is not None and tool_name in (SHELL, TERMINAL):
             yield from suspected(rules, plan.suspects)
         if plan is not None and plan.access == "full":
             yield FULL
@@ -297,9 +305,9 @@ class Policy:
         if plan is not None and plan.unconfined:
             yield replace(UNCONFINED, reason=plan.reason or UNCONFINED.reason)
         if plan is None and any(placed.kind.needs_analysis for placed in rules):
-            yield UNREAD
+            yield NOT_ANALYSED
 
 
 def _names(tool_name: str) -> tuple[str, ...]:
     """The tools whose rules hold for a call."""
-    return (tool_name, SHELL) if tool_name == TYPES_INTO else (tool_name,)
+    return (tool_name, SHELL) if tool_name == TERMINAL else (tool_name,)

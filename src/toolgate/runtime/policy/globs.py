@@ -18,7 +18,7 @@ def is_path_name(argument: str) -> bool:
 
 
 def normal_path(path: str) -> str:
-    """One spelling of a path, decided on the text alone."""
+    """A path in normal form. The file system is not read."""
     normal = posixpath.normpath(path)
     return normal[1:] if normal.startswith("//") else normal
 
@@ -69,19 +69,19 @@ def _parts(path: str) -> list[str]:
 
 def _fits(pattern: Sequence[TextGlob | None], parts: Sequence[str]) -> bool:
     """Names against patterns, where None stands for any number of names; never more than len × len steps."""
-    at = place = 0
+    at = index = 0
     star, resume = -1, 0
-    while place < len(parts):
+    while index < len(parts):
         glob = pattern[at] if at < len(pattern) else None
         if at < len(pattern) and glob is None:
-            star, resume = at, place
+            star, resume = at, index
             at += 1
-        elif glob is not None and glob.matches(parts[place]):
+        elif glob is not None and glob.matches(parts[index]):
             at += 1
-            place += 1
+            index += 1
         elif star >= 0:
             resume += 1
-            at, place = star + 1, resume
+            at, index = star + 1, resume
         else:
             return False
     return all(glob is None for glob in pattern[at:])

@@ -20,8 +20,8 @@ from toolgate.runtime.policy.matching import CallToMatch, fits
 
 SHELL = "Bash"
 """The tool whose calls are commands."""
-TYPES_INTO = "Terminal"
-"""The tool whose calls are judged by the rules about `SHELL`, too: text for a running command may run commands."""
+TERMINAL = "Terminal"
+"""The tool that types into a running command. The rules about `SHELL` apply to it, too: the text may run commands."""
 Command = tuple[str, ...]
 """The words of a simple command; empty for a call that is not a command."""
 Example = str | dict[str, Any]
@@ -60,7 +60,7 @@ class RuleKind:
         raise ValueError(f"example {example!r} must be a table of arguments: write {{ name = value, … }}")
 
     def suspected(self, value: Any, words: Command) -> str:
-        """What a program that nobody knows may run, given these words, and this rule is about; empty if nothing."""
+        """What an unknown program with these words may run that this rule is about; empty if nothing."""
         return ""
 
     def toml(self, value: Any) -> str:

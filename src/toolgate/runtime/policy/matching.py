@@ -22,19 +22,19 @@ class CallToMatch:
         arguments: dict[str, Any],
         workspace: "Workspace | None" = None,
         resources: Sequence[str] = (),
-        places: dict[str, tuple[str, ...]] | None = None,
+        resolved_paths: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
         self.arguments = arguments
         self._workspace = workspace
         self.resources = tuple(resources)
         """The paths that the plan says the call will touch, relative to the root."""
-        self._places = {} if places is None else places
+        self._resolved_paths = {} if resolved_paths is None else resolved_paths
 
-    def places(self, path: str) -> tuple[str, ...]:
-        """Every path that this one may mean: as typed, with links resolved, and what the plan says it touches."""
-        if path not in self._places:
-            self._places[path] = (*_spellings(path, self._workspace), *self.resources)
-        return self._places[path]
+    def resolved_paths(self, path: str) -> tuple[str, ...]:
+        """Every path that rules compare with: this one as typed, with links resolved, and the paths of the plan."""
+        if path not in self._resolved_paths:
+            self._resolved_paths[path] = (*_spellings(path, self._workspace), *self.resources)
+        return self._resolved_paths[path]
 
 
 def fits(name: str, pattern: Any, value: Any, call: CallToMatch, *, every: bool) -> bool:
@@ -50,12 +50,12 @@ def fits(name: str, pattern: Any, value: Any, call: CallToMatch, *, every: bool)
         texts = [spelling for text in texts for spelling in _addresses(text, call, every=every)]
     if not is_path_name(name):
         return quantifier(_text_glob(pattern).matches(text) for text in texts)
-    places = {place for text in texts for place in call.places(text)}  # each text brings all that the plan touches
-    return quantifier(_path_glob(pattern).matches(place) for place in places)
+    paths = {path for text in texts for path in call.resolved_paths(text)}  # each text brings all that the plan touches
+    return quantifier(_path_glob(pattern).matches(path) for path in paths)
 
 
 def _addresses(text: str, call: CallToMatch, *, every: bool) -> tuple[str, ...]:
-    """The spellings of an address that a rule is about. A rule that allows is about what the plan says is sent."""
+    """The forms of an address that a rule compares with. For a rule that allows: only the one that is sent."""
     sent = canonical(text)
     return (sent,) if every and sent in call.resources else (text, sent)
 
@@ -70,7 +70,7 @@ _path_glob = functools.lru_cache(maxsize=1024)(PathGlob)
 
 
 def _spellings(path: str, workspace: "Workspace | None") -> set[str]:
-    """The normal form, and where links lead; a path that cannot be resolved is what it says."""
+    """The path in normal form and with links resolved; only in normal form if it cannot be resolved."""
     if workspace is None:
         return {normal_path(path)}
     found = set()

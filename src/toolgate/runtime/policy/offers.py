@@ -1,4 +1,4 @@
-"""What a person may have remembered with a yes: from the exact call to a folder, shown before it is stored."""
+"""The choices for remembering an approval: from this exact call to all edits in a folder."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def choices_of(
     *,
     workspace: Workspace | None = None,
     defaults: Mapping[str, Any] | None = None,
-    places: dict[str, tuple[str, ...]] | None = None,
+    resolved_paths: dict[str, tuple[str, ...]] | None = None,
     fingerprint: str = "",
     for_project: bool = False,
 ) -> tuple[ApprovalChoice, ...]:
     """The choices for a call, the narrowest first; empty if it is asked about every time.
 
-    A rule is offered only if it would have allowed this call: it cannot lift a question of the built-in rules, the
-    user's or the project's, nor one about a danger or about a missing sandbox. `places` and `fingerprint` are the
+    A rule is offered only if it would have allowed this call. It cannot override a rule of another layer that asks, a
+    danger, or a missing sandbox. `resolved_paths` and `fingerprint` are the
     call's own, if the caller has them already.
     """
     if not policy.can_remember(plan):
@@ -56,7 +56,7 @@ def choices_of(
     scopes: tuple[Scope, ...] = ("session",) if project is None else ("session", "project")
     for choice_id, label, rules in _candidates(tool_name, arguments, plan, project):
         verdict = policy.with_rules(rules).decide(
-            tool_name, arguments, plan, workspace=workspace, defaults=defaults or {}, places=places
+            tool_name, arguments, plan, workspace=workspace, defaults=defaults or {}, resolved_paths=resolved_paths
         )
         text = "\n".join(map(rule_text, rules))
         if verdict is not None and verdict.decision == "allow" and len(text) <= _MAX_CHARACTERS:
@@ -137,5 +137,5 @@ def _of_paths(
         return
     yield "file", f"edits to {path}", rules(path)
     folder = posixpath.dirname(path)
-    if folder:  # edits in the root itself are every edit: there is an approval mode for that
+    if folder:  # a rule for the root would allow every edit; the approval mode accept_edits is for that
         yield "folder", f"edits in {folder}", rules(f"{folder}/**")

@@ -25,7 +25,10 @@ def path_rules(rules: Iterable[PlacedRule]) -> PathRules:
 
 def denials(rules: Iterable[PlacedRule], tool_name: str, call: CallToMatch) -> Iterator[Verdict]:
     """What rules that deny reading a path say about a call of another tool."""
-    if tool_name in (READER, SHELL):  # its own rules have been asked; for commands the sandbox hides the files
+    if tool_name in (
+        READER,
+        SHELL,
+    ):  # read_file has been judged by these rules already; from commands the sandbox hides the files
         return
     given = [value for name, value in call.arguments.items() if is_path_name(name)]
     paths = [path for value in given for path in (value if isinstance(value, list) else [value])]
@@ -34,7 +37,7 @@ def denials(rules: Iterable[PlacedRule], tool_name: str, call: CallToMatch) -> I
         if pattern is None:
             continue
         glob = PathGlob(pattern)
-        if any(glob.matches(place) for path in paths if isinstance(path, str) for place in call.places(path)):
+        if any(glob.matches(found) for path in paths if isinstance(path, str) for found in call.resolved_paths(path)):
             yield placed.verdict()
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from toolgate.runtime.policy.kinds import ANY_CALL, KINDS, Conditions, RuleKind
 from toolgate.runtime.policy.kinds import SHELL as SHELL
-from toolgate.runtime.policy.kinds import TYPES_INTO as TYPES_INTO
+from toolgate.runtime.policy.kinds import TERMINAL as TERMINAL
 
 Choice = Literal["allow", "ask", "deny"]
 Layer = Literal["built-in", "user", "settings", "session", "project"]

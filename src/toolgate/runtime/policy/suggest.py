@@ -1,4 +1,4 @@
-"""Which rules of the user's policy would allow a call: what to tell a caller where nobody can be asked."""
+"""The rules that would allow a call, for a caller that has nobody to ask."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def allowing_rules(
 ) -> str | None:
     """The narrowest rules that would allow this call, as TOML; None if no rule of the user's can."""
     if plan is not None and (plan.access == "full" or plan.once):
-        return None  # a rule about words that are only known when the command runs would allow any others, too
+        return None  # such a rule would also allow any other words, because they are only known when the command runs
     try:
         rules = [*_candidates(tool_name, arguments, plan), *_of_secrets(tool_name, plan)]
         trial = policy.with_rules(rules)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.runtime.policy.kinds import Command, RuleKind
 from toolgate.runtime.policy.matching import CallToMatch
-from toolgate.runtime.policy.rules import SHELL, TYPES_INTO, Choice, Layer, Rule
+from toolgate.runtime.policy.rules import SHELL, TERMINAL, Choice, Layer, Rule
 
 if TYPE_CHECKING:
     from toolgate.protocol.plan import Plan
@@ -66,13 +66,13 @@ UNCONFINED = Verdict(
 SECRETS = Verdict(
     decision="ask", rule="built-in: secret files ask", reason="it shows a file that may hold secrets", layer="built-in"
 )
-UNREAD = Verdict(
+NOT_ANALYSED = Verdict(
     decision="ask", rule="built-in: unread commands ask", reason="the command was not analysed", layer="built-in"
 )
 
 
 def suspected(rules: Iterable[PlacedRule], suspects: Iterable[tuple[str, ...]]) -> Iterator[Verdict]:
-    """Questions about programs that are not known and that may run what a rule denies or asks about."""
+    """Verdicts that ask about unknown programs, which may run what a rule denies or asks about."""
     for placed in rules:
         if placed.rule.decision == "allow":
             continue
@@ -82,15 +82,15 @@ def suspected(rules: Iterable[PlacedRule], suspects: Iterable[tuple[str, ...]]) 
                 yield dataclasses.replace(placed.verdict(), decision="ask", reason=reason)
 
 
-def about(rules: Iterable[PlacedRule], command: Command) -> list[PlacedRule]:
-    """The rules that may match a command: those about other programs are left out without a closer look."""
+def rules_for(rules: Iterable[PlacedRule], command: Command) -> list[PlacedRule]:
+    """The rules that may match a command. Those about other programs are left out."""
     programs = (None, command[0], posixpath.basename(command[0])) if command else (None,)
     return [placed for placed in rules if placed.program in programs]
 
 
 def commands_of(tool_name: str, plan: Plan | None) -> tuple[tuple[str, ...], ...]:
     """The commands to judge one by one; for every other call a single, empty one."""
-    return (plan.commands if plan is not None and tool_name in (SHELL, TYPES_INTO) else ()) or ((),)
+    return (plan.commands if plan is not None and tool_name in (SHELL, TERMINAL) else ()) or ((),)
 
 
 _RANK: dict[str | None, int] = {"allow": 0, None: 1, "ask": 2, "deny": 3}

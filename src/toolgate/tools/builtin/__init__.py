@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolgate.tools.base import Tool
+from toolgate.tools.lazy_tool import LazyTool, lazy_tool
 from toolgate.tools.text import load_text
-from toolgate.tools.written import WrittenTool, read
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -59,7 +59,7 @@ __all__ = [
     "optional_tools",
 ]
 
-_WHERE = {
+_MODULES = {
     "FileReadTool": "read_file",
     "FileWriteTool": "write_file",
     "FileEditTool": "edit_file",
@@ -77,48 +77,48 @@ _WHERE = {
     "TodoTool": "todo",
 }
 
-_OF_AGENTS = {
+_AGENT_MODULES = {
     "ProposePlanTool": "propose_plan",
     "AskUserTool": "ask_user",
     "SkillTool": "skill",
     "LoadToolsTool": "load_tools",
 }
 """Tools of an agent that a person talks to."""
-_OPTIONAL = {"WebFetchTool": "web_fetch", "WebSearchTool": "web_search"}
+_OPTIONAL_MODULES = {"WebFetchTool": "web_fetch", "WebSearchTool": "web_search"}
 """Tools that are there only if the operator has turned them on."""
 
 
 def builtin_tools() -> list[Tool[Any]]:
     """One instance of every built-in tool, in the order in which they are shown."""
-    return [__getattr__(name)() for name in _WHERE]
+    return [__getattr__(name)() for name in _MODULES]
 
 
 def agent_tools() -> list[Tool[Any]]:
     """One instance of every tool of an agent that a person talks to."""
-    return [__getattr__(name)() for name in _OF_AGENTS]
+    return [__getattr__(name)() for name in _AGENT_MODULES]
 
 
-def written_tools() -> list[WrittenTool]:
-    """The built-in tools by what is written down about them (by scripts/tool_declarations.py).
+def lazy_tools() -> list[LazyTool]:
+    """The built-in tools by their declarations in `declarations.json` (written by scripts/tool_declarations.py).
 
-    Importing all of them takes longer than anything else of Toolgate's own before a model is asked.
+    Importing the modules of all tools takes longer than everything else that Toolgate does before a model is asked.
     """
-    return _written(_WHERE)
+    return _lazy(_MODULES)
 
 
-def written_agent_tools() -> list[WrittenTool]:
+def lazy_agent_tools() -> list[LazyTool]:
     """The same for the tools of an agent that a person talks to."""
-    return _written(_OF_AGENTS)
+    return _lazy(_AGENT_MODULES)
 
 
-def _written(modules: Mapping[str, str]) -> list[WrittenTool]:
+def _lazy(modules: Mapping[str, str]) -> list[LazyTool]:
     declarations = json.loads(Path(__file__).with_name("declarations.json").read_bytes())
-    found = list[WrittenTool]()
+    found = list[LazyTool]()
     for name, module in modules.items():
         if importlib.util.find_spec(f"{__name__}.{module}") is None:  # an incomplete installation does not start
             raise ModuleNotFoundError(f"No module named '{__name__}.{module}'", name=f"{__name__}.{module}")
         description = load_text(str(Path(__file__).with_name(module)))
-        found.append(read(declarations[name], description, functools.partial(_make, name)))
+        found.append(lazy_tool(declarations[name], description, functools.partial(_make, name)))
     return found
 
 
@@ -134,7 +134,7 @@ def optional_tools(settings: "Settings") -> list[Tool[Any]]:
 
 
 def __getattr__(name: str) -> Any:
-    module = _WHERE.get(name) or _OF_AGENTS.get(name) or _OPTIONAL.get(name)
+    module = _MODULES.get(name) or _AGENT_MODULES.get(name) or _OPTIONAL_MODULES.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{module}"), name)

@@ -15,12 +15,12 @@ from toolgate.protocol.modes import ApprovalMode, ToolGroup, ToolMode
 from toolgate.protocol.plan import Access, Plan
 from toolgate.tools.base import Reroute, Tool
 from toolgate.tools.builtin.bash_answer import (
-    answered,
-    answered_kept,
-    answered_restart,
     category_of,
+    command_response,
     data_of,
+    kept_job_response,
     render,
+    restart_response,
     shown_directory,
 )
 from toolgate.tools.builtin.bash_job import run_job
@@ -54,7 +54,7 @@ class BashParams(BaseModel):
 
 
 class BashTool(Tool[BashParams]):
-    """Runs commands; what is an agent command is the call of its tool instead."""
+    """Runs commands. An agent command becomes a call of its tool instead."""
 
     name = "Bash"
     description = load_text(__file__)
@@ -66,7 +66,7 @@ class BashTool(Tool[BashParams]):
     keep_data = ("exit_code", "timed_out", "sandbox", "job_id", "full_output")
 
     def reroute(self, params: BashParams, context: ToolContext) -> Reroute | None:
-        """The call that an agent command stands for."""
+        """The call that an agent command is turned into."""
         if params.restart or params.background or params.tty or context.workspace is None:
             return None
         outcome = parsed(params, context)
@@ -106,14 +106,14 @@ class BashTool(Tool[BashParams]):
         if params.restart:
             await context.shell.restart()
         if not params.command.strip():
-            return answered_restart(context.shell)
+            return restart_response(context.shell)
         if isinstance(outcome, Usage):
             return usage_response(outcome).model_copy(update={"context": {"cwd": shown_directory(context.shell.cwd)}})
         if isinstance(outcome, SessionCommand):
             from toolgate.tools.builtin.bash_session import run_session_command
 
             return await run_session_command(outcome, params.timeout_ms, context)
-        assert isinstance(outcome, Native)  # prepare refuses what else there is
+        assert isinstance(outcome, Native)  # `prepare` has refused every other outcome
         return await _run(outcome, params, context)
 
     def category(self, response: ToolResponse) -> str | None:
@@ -144,7 +144,7 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
         )
     except asyncio.CancelledError:
         interrupted = context.shell.interrupted
-        context.left = data_of(interrupted) if interrupted is not None else {}
+        context.cancelled_data = data_of(interrupted) if interrupted is not None else {}
         raise
     if native.hint:
         result = replace(result, stderr=result.stderr + native.hint)
@@ -154,5 +154,5 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
 
         full = await keep_full_output(context, result.stdout_info, result.stderr_info)
     if result.job_id is not None:
-        return answered_kept(result, seconds, full)
-    return answered(result, params.timeout_ms, full)
+        return kept_job_response(result, seconds, full)
+    return command_response(result, params.timeout_ms, full)

@@ -1,4 +1,4 @@
-"""What a command's end means, as an envelope and as text."""
+"""The envelope and the text of a finished command."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _USAGE = (
     r"(?im)^usage: |^Try '.+ --help'|: (?:unrecognized|invalid|unknown|illegal) option\b"
     r"|: syntax error[ :]|: unexpected (?:EOF|end of file)|wanted at line \d+, delimited by end-of-file"
 )
-"""How programs say that their words do not fit; an exit code of 2 alone means many other things."""
+"""How programs report wrong usage. An exit code of 2 alone is not enough: it has many other meanings."""
 OUTSIDE = "(outside the root)"
-"""What `context.cwd` says where the shell's directory is not in the root: envelopes hold no path of the host."""
+"""`context.cwd` if the shell's directory is outside the root. Envelopes contain no paths of the host."""
 _FINE = "Exit code 0."
-"""What is said of a command that ended well, if there is nothing else to say; nobody needs to read it."""
+"""The text of a command that succeeded without notes. The rendered output leaves it out."""
 _NOT_FOUND = r"(?m)^bash: line \d+: (\w+): command not found$"
 _NOT_TEXT = "Bytes that are not UTF-8 text are shown as \ufffd."
 
 
-def answered(result: CommandResult, timeout_ms: int, full: FullOutput | None = None) -> ToolResponse:
-    """The envelope: a command that ran is an answer, whatever its exit code."""
+def command_response(result: CommandResult, timeout_ms: int, full: FullOutput | None = None) -> ToolResponse:
+    """The envelope of a command. A command that ran is not an error, whatever its exit code."""
     data = data_of(result)
     if full is not None and full.paths:
         data["full_output"] = full.paths
@@ -70,9 +70,9 @@ def data_of(result: CommandResult) -> dict[str, Any]:
     }
 
 
-def answered_kept(result: CommandResult, seconds: float, full: FullOutput | None = None) -> ToolResponse:
+def kept_job_response(result: CommandResult, seconds: float, full: FullOutput | None = None) -> ToolResponse:
     """The answer of a command that goes on as a job, because `jobs keep` asked for that."""
-    response = answered(result, 0, full)
+    response = command_response(result, 0, full)
     text = (
         f"The command did not end within {seconds:g} s and goes on in the background as {result.job_id}. "
         f"Next: jobs wait {result.job_id}, jobs output {result.job_id}, or jobs stop {result.job_id}."
@@ -80,7 +80,7 @@ def answered_kept(result: CommandResult, seconds: float, full: FullOutput | None
     return ToolResponse.partial(response.data, text, stats=response.stats, context=response.context)
 
 
-def answered_restart(shell: ShellSession) -> ToolResponse:
+def restart_response(shell: ShellSession) -> ToolResponse:
     """The answer to `restart` alone."""
     data = {"stdout": "", "stderr": "", "exit_code": 0, "truncated": False, "sandbox": shell.sandbox().to_dict()}
     return ToolResponse.success(data, "The shell starts anew.", context={"cwd": shown_directory(shell.cwd)})
@@ -101,7 +101,7 @@ def _next_step(result: CommandResult, data: dict[str, Any]) -> str:
 
 
 def _agent_command_hint(result: CommandResult) -> str:
-    """Say that a command of this runtime was taken for a program, because other commands stood beside it."""
+    """A hint if bash looked for a program with the name of an agent command, because other commands stood beside it."""
     if result.exit_code == 0 or not (missing := re.search(_NOT_FOUND, result.stderr)):
         return ""
     from toolgate.agent_commands import COMMANDS
@@ -109,7 +109,7 @@ def _agent_command_hint(result: CommandResult) -> str:
     name = missing[1]
     if name not in COMMANDS:
         return ""
-    fed = ", with a quoted heredoc (<<'EOF')" if COMMANDS[name].feeds else ""
+    fed = ", with a quoted heredoc (<<'EOF')" if COMMANDS[name].takes_heredoc else ""
     return f"'{name}' is a command of this runtime, not a program: run it on its own{fed}, not in a pipe or a script."
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.tools.builtin.bash_answer import answered
+from toolgate.tools.builtin.bash_answer import command_response
 from toolgate.tools.builtin.bash_plan import directory_of
 from toolgate.tools.secrets import allowed_secrets
 
@@ -41,11 +41,11 @@ async def run_job(native: Native, params: BashParams, context: ToolContext) -> T
     if native.hint:
         result = replace(result, stderr=result.stderr + native.hint)
     if not params.tty or result.job_id is None:
-        return answered(result, params.timeout_ms)
+        return command_response(result, params.timeout_ms)
     run = shell.jobs.run(result.job_id)
     await console.wait(run.finished, timeout=_FIRST_SCREEN, quiet=QUIET, speaks=True)
     console.take_recent()
-    response = answered(replace(result, stdout=console.screen.text()), params.timeout_ms)
+    response = command_response(replace(result, stdout=console.screen.text()), params.timeout_ms)
     info = shell.jobs.get(result.job_id)
     if info.running:
         text = (

@@ -1,4 +1,4 @@
-"""What a Bash call is going to run, known before anyone is asked."""
+"""The plan of a Bash call: what it is going to run, known before a person is asked."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ async def plan_of(params: BashParams, context: ToolContext) -> Plan:
         return _restart(params)
     outcome = parsed(params, context)
     if isinstance(outcome, Native):
-        return await _native(outcome, params, context)
+        return await _command_plan(outcome, params, context)
     if isinstance(outcome, RoutedCall):  # without these options it would have become a tool call of its own
         raise _invalid(
             f"command: '{outcome.command}' is a command of this runtime and takes no background, tty or restart.",
             "Make the call without them.",
         )
-    return _about_the_session(f"Run: {params.command[:200]}")
+    return _session_plan(f"Run: {params.command[:200]}")
 
 
 def is_as_planned(now: Plan, planned: Plan, approved: bool) -> bool:
@@ -107,7 +107,7 @@ def _is_same(one: Plan, other: Plan, without: str = "") -> bool:
 
 def _restart(params: BashParams) -> Plan:
     if params.restart:
-        return _about_the_session("Restart the shell")
+        return _session_plan("Restart the shell")
     raise _invalid("command: required unless restart is true.", 'Call it with {"command": "ls"}.')
 
 
@@ -115,12 +115,12 @@ def _invalid(problem: str, next_step: str) -> ToolError:
     return ToolError(ErrorCode.INVALID_PARAM, f"Invalid parameters for Bash: {problem}", next_step)
 
 
-def _about_the_session(summary: str) -> Plan:
-    """Runs nothing in the shell: no rule is needed to allow it."""
+def _session_plan(summary: str) -> Plan:
+    """The plan of a call that runs nothing in the shell. No rule is needed to allow it."""
     return Plan(summary=summary, access="read", harmless=((),), plain=True)
 
 
-async def _native(native: Native, params: BashParams, context: ToolContext) -> Plan:
+async def _command_plan(native: Native, params: BashParams, context: ToolContext) -> Plan:
     """The plan of a shell command. A long one is analysed in a thread, so that the event loop is not blocked."""
     from toolgate.command.analysis import analyse, analyse_quickly
     from toolgate.shell.checks import check_command
@@ -142,14 +142,14 @@ async def _native(native: Native, params: BashParams, context: ToolContext) -> P
     report = context.shell.sandbox(params.access)
 
     def plan() -> Plan:
-        return _described(analysed, native, params, context, report, shell, reveals)
+        return _plan_from_analysis(analysed, native, params, context, report, shell, reveals)
 
     if quick is not None and len(quick.scripts) + len(quick.inputs) <= _MAX_FILES:
         return plan()
     return await asyncio.to_thread(plan)
 
 
-def _described(
+def _plan_from_analysis(
     analysed: CommandPlan,
     native: Native,
     params: BashParams,
@@ -229,7 +229,7 @@ def _how(params: BashParams, native: Native) -> str:
 
 
 def _once(analysed: CommandPlan, state: ShellState) -> str:
-    """Why the same text may do something else the next time, so that an answer is for this call only."""
+    """Why the same command may do something else the next time, so that an approval is for this call only."""
     reasons = list(analysed.unresolved)
     if "CDPATH" in analysed.variables and b"CDPATH" in state.variables:
         reasons.append("'CDPATH' decides where 'cd' leads")
@@ -265,9 +265,9 @@ def _shell_for(params: BashParams, context: ToolContext) -> tuple[ShellState, st
 
 
 def _looked_up_elsewhere(changes: dict[str, str | None], context: ToolContext) -> list[str]:
-    """Directories outside the project that a command has put into `PATH`: any word may then be anything.
+    """Directories outside the project that a command has put into `PATH`: any name may then be another program.
 
-    Those inside the project are followed by the analysis, which knows what lies in them.
+    The analysis handles those inside the project, because it can look at their files.
     """
     path = changes.get("PATH")
     if path is None:

@@ -1,4 +1,4 @@
-"""Which first words of a command a person may be offered to allow from now on, with any words after them."""
+"""The first words of a command that a person may be offered to allow, with any words after them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WITH_VERBS = frozenset(
     turbo uv vite vue xcodebuild zig
     """.split()
 )
-"""Programs that do quite different things, depending on their first word: that word is a part of every rule."""
+"""Programs whose first word decides what they do, such as git. A rule about them always includes that word."""
 _RUN_CODE = frozenset(
     """
     celery clj code crystal cucumber elixir flask fzf ghc ghci gunicorn history iex invoke ipython java jshell jupyter
@@ -60,7 +60,7 @@ def _prefixes(words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def _is_known(facts: Program, name: str, verb: str) -> bool:
-    """Whether nothing that the program is told makes it run something else, or do what a person should see."""
+    """Whether no argument makes the program run something else, or do something that a person should see."""
     if not (facts.ordinary or facts.reads) or facts.suspect or facts.keyword:
         return False
     if facts.wraps or facts.after or facts.joins or facts.code or facts.commands or facts.interprets or facts.shell:
@@ -78,7 +78,7 @@ def _is_for_other_verbs(rule: AskRule, name: str, verb: str) -> bool:
 
 
 def _is_quiet_verb(name: str, verb: str) -> bool:
-    """Whether the first word is one of which the table knows nothing that a person should see."""
+    """Whether the table knows nothing about the first word that a person should see."""
     facts = program(f"{name}-{verb}")
     known = facts.ordinary or facts.reads or facts.reads_operands
     if name == "git" and not known:

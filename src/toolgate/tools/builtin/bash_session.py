@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ToolError
 from toolgate.protocol.envelope import ToolResponse
-from toolgate.tools.builtin.bash_answer import answered
+from toolgate.tools.builtin.bash_answer import command_response
 from toolgate.tools.builtin.bash_full_output import FullOutput, keep_full_output
 from toolgate.tools.context import ToolContext
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 async def run_session_command(command: SessionCommand, timeout_ms: int, context: ToolContext) -> ToolResponse:
     """The answer of a command about the session."""
     result, full = await _run(command, timeout_ms, context)
-    return answered(replace(result, cwd=context.shell.cwd), timeout_ms, full)
+    return command_response(replace(result, cwd=context.shell.cwd), timeout_ms, full)
 
 
 async def _run(

@@ -105,15 +105,15 @@ class FileEditTool(Tool[FileEditParams]):
             )
         diff = planned.diff.shorter(MAX_SHOWN_DIFF)
         data = {"applied": written is not None, "replacements": planned.replacements, "diff": diff, **found}
-        place = {"path_resolved": planned.change.target.path}
+        details = {"path_resolved": planned.change.target.path}
         if written is None:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
-            return ToolResponse.partial(data, text, context=place)
+            return ToolResponse.partial(data, text, context=details)
         if seen.has(written.parts):  # an edit shows only a part, so it does not count as reading the file
             seen.remember(written.parts, written.stat, written.digest)
         text = f"Edited {quote(params.path)}: {planned.replacements_text}, now {written.stat.st_size} bytes."
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
-        return ToolResponse.success(data, text + note, stats=stats, context=place)
+        return ToolResponse.success(data, text + note, stats=stats, context=details)
 
     def render(self, response: ToolResponse) -> str:
         """What happened, then the diff as text."""

@@ -77,19 +77,19 @@ class NotebookEditTool(Tool[NotebookEditParams]):
 
         plan = context.plan or await self.prepare(params, context)
         planned: EditedNotebook = plan.payload
-        place = {"path_resolved": planned.change.target.path}
+        details = {"path_resolved": planned.change.target.path}
         cells = planned.made.cells
         data = {"applied": not params.dry_run, "cells": cells, "diff": planned.diff.shorter(MAX_SHOWN_DIFF)}
         if params.dry_run:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to make the change."
-            return ToolResponse.partial(data, text, context=place)
+            return ToolResponse.partial(data, text, context=details)
         seen = context.state.seen_files
         workspace, origin = context.require_workspace(), origin_of(context, self.name)
         written = await in_thread(commit, workspace, planned.change, origin)
         if seen.has(written.parts):
             seen.remember(written.parts, written.stat, written.digest)
         text = f"{plan.summary}. The notebook now has {cells} cells."
-        return ToolResponse.success(data, text, stats={"bytes": written.stat.st_size}, context=place)
+        return ToolResponse.success(data, text, stats={"bytes": written.stat.st_size}, context=details)
 
     def render(self, response: ToolResponse) -> str:
         """What happened, then the diff as text."""

@@ -88,9 +88,9 @@ def _at(params: GlobParams, context: ToolContext) -> tuple[GlobParams, ToolConte
     """The call in the further directory that the path or an absolute pattern names, if it names one."""
     pattern = params.pattern
     fixed = pattern[: min((pattern.find(mark) for mark in "*?[{\\" if mark in pattern), default=len(pattern))]
-    there = context.at(fixed) if fixed.startswith("/") and "\0" not in fixed else context
+    there = context.for_path(fixed) if fixed.startswith("/") and "\0" not in fixed else context
     if there is context:
-        return params, context.at(params.path)
+        return params, context.for_path(params.path)
     return params.model_copy(update={"path": there.require_workspace().relative(".")}), there
 
 

@@ -71,13 +71,13 @@ class GrepTool(Tool[GrepParams]):
 
     async def prepare(self, params: GrepParams, context: ToolContext) -> Plan | None:
         """Whether it searches a single file that may hold secrets, so that a person is asked."""
-        return None if params.path == "." else reveals_plan(context.at(params.path), "Search", params.path)
+        return None if params.path == "." else reveals_plan(context.for_path(params.path), "Search", params.path)
 
     async def execute(self, params: GrepParams, context: ToolContext) -> ToolResponse:
         """Search, with ripgrep or without."""
         from toolgate.search.grep_search import GrepJob, run
 
-        context = context.at(params.path)
+        context = context.for_path(params.path)
         settings, guard, workspace = context.settings, context.guard, context.require_workspace()
         relative = workspace.relative(params.path)
         asked = quote(params.pattern) + (f" in {quote(relative)}" if relative != "." else "")

@@ -49,7 +49,7 @@ class ListFilesTool(Tool[LsParams]):
 
     async def execute(self, params: LsParams, context: ToolContext) -> ToolResponse:
         """List it."""
-        context = context.at(params.path)
+        context = context.for_path(params.path)
         workspace = context.require_workspace()
         relative = workspace.relative(params.path)
         listing = await in_thread(_list, workspace, params)

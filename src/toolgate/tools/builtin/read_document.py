@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def is_asked_for(params: FileReadParams) -> bool:
-    """Whether a call means a document, before anybody has looked into the file."""
+    """Whether the arguments of a call ask for a document. The file is not read for this."""
     return params.path.endswith(".ipynb") or bool(params.pages) or params.pictures
 
 
 async def read_as_document(params: FileReadParams, context: ToolContext) -> ToolResponse | None:
-    """The answer for a document; None if the file is none."""
+    """The response for a document; None if the file is not one."""
     from toolgate.documents.reading import DocumentPart, read_document
 
     workspace = context.require_workspace()

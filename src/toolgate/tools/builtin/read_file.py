@@ -68,7 +68,7 @@ class FileReadTool(Tool[FileReadParams]):
 
     async def prepare(self, params: FileReadParams, context: ToolContext) -> Plan | None:
         """Whether the file may hold secrets, so that a person is asked. Of several files, each one asks by itself."""
-        return None if params.paths else reveals_plan(context.at(params.path), "Read", params.path)
+        return None if params.paths else reveals_plan(context.for_path(params.path), "Read", params.path)
 
     async def execute(self, params: FileReadParams, context: ToolContext) -> ToolResponse:
         """Read the window, or the document, and remember what was seen."""
@@ -76,7 +76,7 @@ class FileReadTool(Tool[FileReadParams]):
             from toolgate.tools.builtin.read_several import read_several
 
             return await read_several(self, params, context)
-        context = context.at(params.path)
+        context = context.for_path(params.path)
         if params.start_line == 0:
             raise ToolError(
                 ErrorCode.INVALID_PARAM,
@@ -109,14 +109,14 @@ class FileReadTool(Tool[FileReadParams]):
         stats: dict[str, int | float | str] = {"lines": len(window.lines), "file_bytes": window.stat.st_size}
         if window.total_lines is not None:
             stats["total_lines"] = window.total_lines
-        place = {
+        details = {
             "path_resolved": "/".join(parts),
             "encoding": window.encoding,
             "line_ends": "crlf" if window.crlf else "lf",
             "truncation_skip": True,
         }
         build = ToolResponse.partial if data["truncated"] else ToolResponse.success
-        return build(data, _text(window, params), stats=stats, context=place)
+        return build(data, _text(window, params), stats=stats, context=details)
 
     def render(self, response: ToolResponse) -> str:
         """The lines as they are, after what there is to say about them."""

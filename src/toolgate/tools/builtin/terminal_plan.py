@@ -1,4 +1,4 @@
-"""What is typed into a job, and what that may run, known before anyone is asked."""
+"""The plan of a Terminal call: what is typed into a job, and what that may run."""
 
 from __future__ import annotations
 

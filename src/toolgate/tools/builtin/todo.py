@@ -1,4 +1,4 @@
-"""`todo`: the session's list of work."""
+"""`todo`: the session's to-do list."""
 
 from typing import Literal
 

@@ -102,10 +102,10 @@ def _answer(page: Page, offset: int) -> ToolResponse:
         "truncated": more or page.cut,
         "untrusted": True,
     }
-    said = [f"Fetched {page.url} (status {page.status}, {page.content_type}), {len(page.text)} characters."]
+    sentences = [f"Fetched {page.url} (status {page.status}, {page.content_type}), {len(page.text)} characters."]
     if more:
-        said.append(f"Showing {offset} to {following}: pass offset={following} for more.")
+        sentences.append(f"Showing {offset} to {following}: pass offset={following} for more.")
     if page.cut:
-        said.append("The page is too large: its end was not fetched.")
+        sentences.append("The page is too large: its end was not fetched.")
     build = ToolResponse.partial if data["truncated"] or page.status >= 400 else ToolResponse.success
-    return build(data, " ".join(said), context={"truncation_skip": True})
+    return build(data, " ".join(sentences), context={"truncation_skip": True})

@@ -76,14 +76,14 @@ class FileWriteTool(Tool[FileWriteParams]):
 
         plan = context.plan or await self.prepare(params, context)
         planned: Overwrite = plan.payload
-        place = {"path_resolved": planned.change.target.path, "encoding": planned.encoding}
+        details = {"path_resolved": planned.change.target.path, "encoding": planned.encoding}
         diff = planned.diff.shorter(MAX_SHOWN_DIFF)
         if params.dry_run:
             text = f"{DRY_RUN} {plan.summary}. Call again without dry_run to write it."
-            return ToolResponse.partial({"applied": False, "diff": diff}, text, context=place)
+            return ToolResponse.partial({"applied": False, "diff": diff}, text, context=details)
         if planned.unchanged:
             text = f"{quote(params.path)} has exactly this content already: nothing had to be written."
-            return ToolResponse.success({"applied": True, "diff": ""}, text, context=place)
+            return ToolResponse.success({"applied": True, "diff": ""}, text, context=details)
         workspace, origin = context.require_workspace(), origin_of(context, self.name)
         written, found, note = await checked_change(
             context, plan.resources, lambda: in_thread(commit, workspace, planned.change, origin)
@@ -91,7 +91,7 @@ class FileWriteTool(Tool[FileWriteParams]):
         context.state.seen_files.remember(written.parts, written.stat, written.digest)
         stats: dict[str, int | float | str] = {"bytes": written.stat.st_size}
         text = _text(planned, params, written.stat.st_size) + note
-        return ToolResponse.success({"applied": True, "diff": diff, **found}, text, stats=stats, context=place)
+        return ToolResponse.success({"applied": True, "diff": diff, **found}, text, stats=stats, context=details)
 
     def render(self, response: ToolResponse) -> str:
         """What happened, then the diff as text."""

@@ -1,4 +1,4 @@
-"""Tools by what is written down about them."""
+"""Tools that are known by their stored declaration until they are needed."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from toolgate import ErrorCode, Tool, ToolContext, ToolMode, ToolRegistry, ToolR
 from toolgate.errors import DeclarationError
 from toolgate.protocol.modes import ToolGroup
 from toolgate.tools.declaration import declaration_of
-from toolgate.tools.written import WrittenTool, read, write
+from toolgate.tools.lazy_tool import LazyTool, declaration_to_json, lazy_tool
 
 
 class EchoParams(BaseModel):
@@ -40,18 +40,18 @@ class Resting(Echo):
         return 1.0, "the network"
 
 
-def written(make: type[Tool[Any]] = Echo) -> WrittenTool:
-    return read(write(declaration_of(Echo())), Echo.description, make)
+def lazy(make: type[Tool[Any]] = Echo) -> LazyTool:
+    return lazy_tool(declaration_to_json(declaration_of(Echo())), Echo.description, make)
 
 
-def test_what_is_written_is_read_again_without_what_only_the_module_has() -> None:
+def test_a_stored_declaration_has_everything_but_code() -> None:
     declared = declaration_of(Echo())
 
-    assert written().declaration == declared._replace(params=None, own_permission=None)
+    assert lazy().declaration == declared._replace(params=None, own_permission=None)
 
 
 def test_loading_completes_the_declaration() -> None:
-    tool, declared = written().load()
+    tool, declared = lazy().load()
 
     assert isinstance(tool, Echo)
     assert declared.params is EchoParams
@@ -60,11 +60,11 @@ def test_loading_completes_the_declaration() -> None:
 
 @pytest.mark.parametrize("other", [Loud, Resting])
 def test_a_tool_that_declares_something_else_is_refused(other: type[Tool[Any]]) -> None:
-    with pytest.raises(DeclarationError, match="'echo' declares something else than what is written down"):
-        written(other).load()
+    with pytest.raises(DeclarationError, match="'echo' does not declare what is stored about it"):
+        lazy(other).load()
 
 
-def test_a_registry_makes_a_written_tool_when_it_is_asked_for_and_once() -> None:
+def test_a_registry_makes_a_lazy_tool_when_it_is_asked_for_and_once() -> None:
     made = list[Tool[Any]]()
 
     def make() -> Tool[Any]:
@@ -72,7 +72,7 @@ def test_a_registry_makes_a_written_tool_when_it_is_asked_for_and_once() -> None
         return made[-1]
 
     registry = ToolRegistry()
-    registry.add_written(written()._replace(make=make))
+    registry.add_lazy(lazy()._replace(make=make))
 
     assert registry.names() == [found.name for found in registry.list_declarations(ToolMode.coding)] == ["echo"]
     assert registry.get_tools_schema(ToolMode.coding)[0]["function"]["name"] == "echo"
@@ -84,37 +84,37 @@ def test_a_registry_makes_a_written_tool_when_it_is_asked_for_and_once() -> None
     assert completed.params is EchoParams
 
 
-def test_the_name_of_a_written_tool_is_taken() -> None:
+def test_the_name_of_a_lazy_tool_is_taken() -> None:
     registry = ToolRegistry()
-    registry.add_written(written())
+    registry.add_lazy(lazy())
 
     with pytest.raises(ValueError, match="already registered"):
         registry.register(Echo())
     with pytest.raises(ValueError, match="already registered"):
-        registry.add_written(written())
+        registry.add_lazy(lazy())
 
 
-def test_a_written_tool_can_be_removed_before_anybody_asks_for_it() -> None:
+def test_a_lazy_tool_can_be_removed_before_anybody_asks_for_it() -> None:
     registry = ToolRegistry()
-    registry.add_written(written())
+    registry.add_lazy(lazy())
     registry.unregister("echo")
 
     assert (registry.names(), registry.get("echo"), registry.declaration("echo")) == ([], None, None)
 
 
-def test_a_view_shows_written_tools_and_takes_none() -> None:
+def test_a_view_shows_lazy_tools_and_takes_none() -> None:
     registry = ToolRegistry()
-    registry.add_written(written())
+    registry.add_lazy(lazy())
     view = registry.filter(["echo"])
 
     assert [found.name for found in view.list_declarations(ToolMode.coding)] == ["echo"]
     with pytest.raises(TypeError, match="read-only"):
-        view.add_written(written())
+        view.add_lazy(lazy())
 
 
 async def test_a_call_of_a_tool_that_cannot_be_loaded_fails_and_runs_nothing() -> None:
     registry = ToolRegistry()
-    registry.add_written(written(Loud))
+    registry.add_lazy(lazy(Loud))
     result = await registry.toolset(ToolMode.coding, ToolContext()).call("echo", text="hello")
 
     assert result.response is not None

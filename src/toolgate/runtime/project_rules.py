@@ -1,4 +1,4 @@
-"""Rules that a person has remembered for a project: blocks in the user's own policy file."""
+"""Rules that a person had remembered for a project: blocks in the user's own policy file."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ def can_remember_for_project(file: Path | None, workspace: Workspace | None) -> 
     """Whether there is a policy file of the user's own that rules can be written to: one outside the project."""
     if file is None or workspace is None:
         return False
-    root = os.path.realpath(workspace.root)
-    place = os.path.realpath(file)
-    return not (place == root or place.startswith(f"{root}/"))
+    root, path = os.path.realpath(workspace.root), os.path.realpath(file)
+    return not (path == root or path.startswith(f"{root}/"))
 
 
 async def remember_for_project(context: ToolContext, choice: ApprovalChoice) -> None:
@@ -88,7 +87,7 @@ def project_rules(file: Path | None, project: str) -> list[ProjectRule]:
 
 
 def remove_rule(file: Path, project: str, rule_id: str) -> bool:
-    """Take a remembered choice out of a policy file; False if it is not there."""
+    """Remove a remembered choice from a policy file; False if it is not there."""
     removed = False
 
     def without(text: str | None) -> str:
@@ -114,7 +113,7 @@ def _rule(found: re.Match[str], project: str) -> ProjectRule | None:
         rules = parse_policy(found["rule"], "a remembered rule").rules
         at = datetime.strptime(found["at"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
     except (PolicyError, ValueError):
-        return None  # somebody has edited it: it is theirs now
+        return None  # somebody has edited it, so it no longer counts as remembered
     if not rules or any(rule.project != project for rule in rules):
         return None
     identifier = hashlib.sha256(found.group().encode()).hexdigest()[:16]

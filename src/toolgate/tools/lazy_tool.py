@@ -1,4 +1,4 @@
-"""`WrittenTool`: the stored declaration of a built-in tool. The module of the tool is imported on first use."""
+"""`LazyTool`: a built-in tool known by its stored declaration. Its module is imported on first use."""
 
 from __future__ import annotations
 
@@ -13,47 +13,48 @@ from toolgate.tools.base import Tool
 from toolgate.tools.declaration import Declaration, declaration_of
 
 
-class WrittenTool(NamedTuple):
-    """What a tool declares, and how to make the tool."""
+class LazyTool(NamedTuple):
+    """The stored declaration of a tool, and the function that creates the tool."""
 
     declaration: Declaration
-    """Without what only the module has: the model of the arguments, and a `needs_permission` of the tool's own."""
+    """Without the model of the arguments and a `needs_permission` of the tool's own: only the module has these."""
     make: Callable[[], Tool[Any]]
 
     def load(self) -> tuple[Tool[Any], Declaration]:
-        """The tool, and what it declares. `DeclarationError` if that is not what was written down."""
+        """Create the tool; return it with its complete declaration. `DeclarationError` if the stored one differs."""
         tool = self.make()
-        tool.parameters = self.declaration.definition.parameters  # making them takes longer than everything else
+        tool.parameters = self.declaration.definition.parameters  # to generate them takes long
         declared = declaration_of(tool)
-        if _data(declared) != self.declaration or type(tool).resting is not Tool.resting:
+        if _storable(declared) != self.declaration or type(tool).resting is not Tool.resting:
             raise DeclarationError(
-                f"tool {self.declaration.name!r} declares something else than what is written down about it: "
+                f"tool {self.declaration.name!r} does not declare what is stored about it in declarations.json: "
                 "run scripts/tool_declarations.py"
             )
         return tool, declared
 
 
-def _data(declared: Declaration) -> Declaration:
+def _storable(declared: Declaration) -> Declaration:
+    """The declaration without its code, which JSON cannot hold."""
     return declared._replace(params=None, own_permission=None)
 
 
-def write(declared: Declaration) -> dict[str, Any]:
-    """A declaration as JSON, without its description, which is in a file of its own."""
-    fields = _data(declared)._asdict()
+def declaration_to_json(declared: Declaration) -> dict[str, Any]:
+    """The declaration as JSON. The description is left out: it is in the `.md` file of the tool."""
+    fields = _storable(declared)._asdict()
     for code in ("params", "own_permission", "ungated", "definition"):
         del fields[code]
     modes = {name: sorted(mode.value for mode in fields[name]) for name in ("allowed_modes", "approval_modes")}
     return {**fields, **modes, "group": declared.group.value, "parameters": declared.definition.parameters}
 
 
-def read(written: dict[str, Any], description: str, make: Callable[[], Tool[Any]]) -> WrittenTool:
-    """The tool about which `write` was given the declaration."""
-    fields = dict(written)
+def lazy_tool(document: dict[str, Any], description: str, make: Callable[[], Tool[Any]]) -> LazyTool:
+    """The tool whose declaration `declaration_to_json` has stored; `make` creates it."""
+    fields = dict(document)
     definition = {"name": fields["name"], "description": description, "parameters": fields.pop("parameters")}
     fields["group"] = ToolGroup(fields["group"])
     fields["allowed_modes"] = frozenset(map(ToolMode, fields["allowed_modes"]))
     fields["approval_modes"] = frozenset(map(ApprovalMode, fields["approval_modes"]))
     fields["needs"], fields["keep_data"] = tuple(fields["needs"]), tuple(fields["keep_data"])
-    return WrittenTool(
+    return LazyTool(
         Declaration(**fields, definition=trusted(ToolDefinition, definition), params=None, own_permission=None), make
     )

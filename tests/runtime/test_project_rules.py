@@ -10,7 +10,7 @@ import pytest
 from tests.kit import call, code_of
 from toolgate import Approval, ApprovalRequest, PolicyError, ToolContext, ToolMode, Workspace, builtin_registry
 from toolgate.runtime.policy.load import read_user_file
-from toolgate.runtime.remembered import add_rule, can_remember_for_project, project_rules, remove_rule
+from toolgate.runtime.project_rules import add_rule, can_remember_for_project, project_rules, remove_rule
 from toolgate.settings import Settings
 
 MINE = '# my rules\n[[rule]]  # careful\ntool = "Bash"\nwords = ["git", "push"]\ndecision = "deny"\n'

@@ -1,4 +1,4 @@
-"""What a session remembers: single calls, exactly as they were planned and shown, never a prefix or a pattern."""
+"""Calls that a person allowed for the rest of a session: each one exactly as it was planned and shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_SHOWN = 4000
 def fingerprint(tool_name: str, arguments: dict[str, Any], plan: Plan | None) -> str:
     """The hash of the call and, where there is one, of everything in its plan: the same in every process.
 
-    A question to a person carries it, too, so that what was allowed and remembered is found again in the store.
+    An approval request has it, too, so that a remembered answer is found again in the store.
     """
     if plan is not None:
         return plan.fingerprint(tool_name, arguments)
@@ -23,8 +23,8 @@ def fingerprint(tool_name: str, arguments: dict[str, Any], plan: Plan | None) ->
     return hashlib.sha256(document.encode()).hexdigest()
 
 
-def shown(tool_name: str, arguments: dict[str, Any], fingerprint: str) -> str:
-    """The rule as a person reads it: control characters escaped, long arguments elided with counts."""
+def describe(tool_name: str, arguments: dict[str, Any], fingerprint: str) -> str:
+    """The remembered call as a person reads it. Control characters are escaped, and long arguments are shortened."""
     text = json.dumps(arguments, sort_keys=True)
     if len(text) > _MAX_SHOWN:
         half = _MAX_SHOWN // 2
