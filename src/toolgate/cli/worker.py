@@ -156,9 +156,9 @@ async def work(
             working(settings, workspaces, model=model, registry=registry, tools=tools)
         )
         if probe is not None:
-            from toolgate.gateway.probe import answering
+            from toolgate.gateway.probe import serve_health_checks
 
-            host, port = await closing.enter_async_context(answering(worker, *probe))
+            host, port = await closing.enter_async_context(serve_health_checks(worker, *probe))
             say(f"Health and metrics at http://{host}:{port}/")
         for name, root in workspaces.items():
             if not os.access(root, os.W_OK):
