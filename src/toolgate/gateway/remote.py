@@ -49,7 +49,7 @@ async def create_service(stack: Stack, access: Access) -> AsyncIterator[Service]
         await runner.start()
         if settings.distributed.role == "both":
             worker = await closing.enter_async_context(_worker(stack))
-            runner.before_the_end = worker.drain
+            runner.before_shutdown = worker.drain
             blobs = FallbackBlobs(blobs, LocalBlobs(stack.workspace_of, settings.tool_output.dir))
         service = Service(
             settings.gateway,
