@@ -144,13 +144,13 @@ async def work(
     stopping = asyncio.Event()
     worker: Worker | None = None
 
-    def told() -> None:
+    def on_signal() -> None:
         if stopping.is_set() and worker is not None:
             worker.hand_over()  # a second signal: do not wait
         stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told)
+        asyncio.get_running_loop().add_signal_handler(number, on_signal)
     async with contextlib.AsyncExitStack() as closing:
         worker = await closing.enter_async_context(
             working(settings, workspaces, model=model, registry=registry, tools=tools)
