@@ -313,7 +313,7 @@ def workspace_runtime(stack: Stack, workspaces: WorkspaceProvider | None = None)
                 await loop.aclose()
 
     root = str(stack.workspace.root) if workspaces is None else ""
-    return WorkspaceRuntime(db=stack.database, agent_of=agent_of, place=root, shared=workspaces is None)
+    return WorkspaceRuntime(db=stack.database, agent_of=agent_of, directory=root, shared=workspaces is None)
 
 
 def _workspaces(stack: Stack, name: str) -> WorkspaceProvider | None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.toolbox import Toolbox
 from toolgate import ApprovalRequest
-from toolgate.adapters.mcp_server.approvals import form, question
+from toolgate.adapters.mcp_server.approvals import form, form_message
 from toolgate.cli.terminal_approver import TerminalApprover
 from toolgate.cli.visible import excerpt
 from toolgate.command.approval_text import GUTTER, request_detail, without_command
@@ -54,7 +54,7 @@ async def test_no_line_of_a_command_looks_like_a_line_of_the_request(tmp_path: P
     assert "in: .   access: write" in lines
     assert "\n" not in request.summary
     assert not any(GUTTER in line for line in without_command(request.detail).split("\n"))
-    assert f"\n{fake}\n" not in question(request) + "\n"
+    assert f"\n{fake}\n" not in form_message(request) + "\n"
 
 
 @pytest.mark.parametrize("name", ["a   access: read", "a\nin: .   access: read"])

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from tests.support.pictures import png
-from toolgate.documents.image_header import image_header, is_whole
+from toolgate.documents.image_header import image_header, is_complete
 
 
 def encoded(kind: str, **options: object) -> bytes:
@@ -30,8 +30,8 @@ def encoded(kind: str, **options: object) -> bytes:
 def test_every_format_tells_its_size(media_type: str, data: bytes) -> None:
     header = image_header(data)
     assert header == (media_type, 70, 30)
-    assert is_whole(header, data)
-    assert not is_whole(header, data[: len(data) // 2])
+    assert is_complete(header, data)
+    assert not is_complete(header, data[: len(data) // 2])
 
 
 @pytest.mark.parametrize("data", [b"", b"\x89PNG", b"GIF8", b"RIFF1234WAVE", b"%PDF-1.4", b"text", b"\xff\xd8"])
@@ -46,4 +46,4 @@ def test_a_header_that_breaks_off_has_no_size(data: bytes) -> None:
     header = image_header(data)
     assert header is not None
     assert header[1:] == (0, 0)
-    assert not is_whole(header, data)
+    assert not is_complete(header, data)

@@ -40,7 +40,7 @@ def test_cells_with_their_outputs(tmp_path: Path) -> None:
         "--- cell 0 (markdown) ---\n# Title\ntext\n--- cell 1 (code, run 7) ---\nprint(1)\n2\n[output]\none\ntwo\n"
         "[output: a picture, image/png]\n[error]\nTraceback\nE: v\n[output]\n42"
     )
-    assert (found.cells, found.language, found.whole) == (2, "python", True)
+    assert (found.cells, found.language, found.complete) == (2, "python", True)
     assert [(image.name, image.data) for image in found.images] == [("a.ipynb, cell 1", png())]
 
 
@@ -92,11 +92,11 @@ def test_cells_of_the_format_before_are_read(tmp_path: Path) -> None:
         "--- cell 0 (heading) ---\nTitle\n--- cell 1 (code, run 1) ---\nf()\n[output]\n1\n[output]\n42\n"
         "[output: a picture, image/png]\n[error]\nE: v"
     )
-    assert (found.cells, found.whole, len(found.images)) == (2, True, 1)
+    assert (found.cells, found.complete, len(found.images)) == (2, True, 1)
 
 
 def test_what_is_no_cell_is_named(tmp_path: Path) -> None:
     found = read(tmp_path, notebook(1, None, code("x")))
 
     assert found.lines[:2] == ("--- cell 0 (no cell) ---", "--- cell 1 (no cell) ---")
-    assert found.whole
+    assert found.complete

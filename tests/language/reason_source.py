@@ -8,7 +8,7 @@ from toolgate.command.analysis.program import REASONS, every_program, program
 
 SOURCE = Path(__file__).parents[2] / "src" / "toolgate"
 _ROOMS = ("command/analysis", "runtime/policy", "runtime/permission.py", "tools")
-_CALLED = {"danger", "unclear", "unfollowed", "_ask"}
+_CALLED = {"add_danger", "add_unclear", "note_skipped", "_ask"}
 """Functions whose last text is a reason."""
 SAMPLE = "X1"
 """What stands in place of a value."""

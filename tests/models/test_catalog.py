@@ -31,8 +31,8 @@ async def test_what_servers_say_about_a_model(row: dict[str, Any], expected: Mod
 
 
 def test_what_openai_lists_and_does_not_chat_is_left_out_only_there() -> None:
-    assert listing("https://api.openai.com/v1", "k").leave_out
-    assert not listing("http://127.0.0.1:1/v1", None).leave_out
+    assert listing("https://api.openai.com/v1", "k").exclude
+    assert not listing("http://127.0.0.1:1/v1", None).exclude
 
 
 async def test_the_list_needs_no_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolgate.models.connection import said_in
+from toolgate.models.connection import error_message
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from toolgate.models.connection import said_in
     ],
 )
 def test_what_a_refusal_says(text: str, said: str) -> None:
-    assert said_in(text, 429) == said
+    assert error_message(text, 429) == said

@@ -179,7 +179,12 @@ async def test_a_refusal_says_what_the_server_said(client: Callable[..., HttpCli
         with pytest.raises(ServerRefused) as caught:
             await posted(client(server.url))
     error = caught.value
-    assert (error.status, error.said, error.headers["retry-after"], error.body.encode()) == (429, "too fast", "7", body)
+    assert (error.status, error.message, error.headers["retry-after"], error.body.encode()) == (
+        429,
+        "too fast",
+        "7",
+        body,
+    )
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -6,7 +6,7 @@ from toolgate.models import AnthropicModel, OpenAIModel
 from toolgate.models.catalog import ModelInfo
 from toolgate.models.masked import MaskedModel
 from toolgate.models.source import ModelSource
-from toolgate.models.vision import listed_as_seeing, named_as_seeing
+from toolgate.models.vision import entry_implies_vision, name_implies_vision
 from toolgate.settings import Settings
 from toolgate.testing import ScriptedModel
 
@@ -24,14 +24,14 @@ from toolgate.testing import ScriptedModel
     ],
 )
 def test_by_name(name: str, sees: bool) -> None:
-    assert named_as_seeing(name) is sees
+    assert name_implies_vision(name) is sees
     assert OpenAIModel(name, api_key="k").vision is sees
 
 
 def test_what_the_server_lists_counts_before_the_name() -> None:
-    assert listed_as_seeing({"capabilities": ["completion", "vision"]}, "custom")
-    assert listed_as_seeing({"type": "vlm"}, "custom")
-    assert not listed_as_seeing({"capabilities": ["completion"]}, "custom")
+    assert entry_implies_vision({"capabilities": ["completion", "vision"]}, "custom")
+    assert entry_implies_vision({"type": "vlm"}, "custom")
+    assert not entry_implies_vision({"capabilities": ["completion"]}, "custom")
 
 
 @pytest.mark.parametrize("vision", [True, False])

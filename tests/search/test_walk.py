@@ -9,7 +9,7 @@ import pytest
 
 from tests.searching import open_descriptors, plant
 from toolgate.search.ignore import Ignores
-from toolgate.search.walk import CHUNK, MAX_DEPTH, TEMP_PREFIX, TreeWalk, inherited, is_own
+from toolgate.search.walk import CHUNK, MAX_DEPTH, TEMP_PREFIX, TreeWalk, inherited, is_never_shown
 from toolgate.workspace import temporary
 
 
@@ -150,7 +150,7 @@ def test_rules_from_above_are_collected_in_the_order_in_which_they_win(tmp_path:
     [(".git/config", True), ("a/.toolgate/x", True), (f"a/{TEMP_PREFIX}1", True), (".gitignore", False)],
 )
 def test_own_paths_are_known(path: str, own: bool) -> None:
-    assert is_own(path) is own
+    assert is_never_shown(path) is own
 
 
 def test_the_prefix_is_the_one_that_writers_use() -> None:

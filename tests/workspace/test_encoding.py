@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from toolgate.errors import ToolError
-from toolgate.workspace.encoding import Encoding, decode_text, detect, require_round_trip, written
+from toolgate.workspace.encoding import Encoding, decode_text, detect, encode_text, require_round_trip
 
 CHINESE = "你好，世界。这是一个测试文件，用来检查编码。\n"
 JAPANESE = "こんにちは世界。これはテストのファイルです。\n"
@@ -44,14 +44,14 @@ def test_little_text_proves_little() -> None:
 
 def test_what_is_uncertain_takes_only_ascii() -> None:
     encoding = Encoding(name="koi8-r", codec="koi8-r", confidence=0.4)
-    assert written("plain", encoding, "f") == b"plain"
+    assert encode_text("plain", encoding, "f") == b"plain"
     with pytest.raises(ToolError, match="only ASCII can be written"):
-        written("мир", encoding, "f")
+        encode_text("мир", encoding, "f")
 
 
 def test_a_character_that_the_encoding_does_not_have_is_refused() -> None:
     with pytest.raises(ToolError) as caught:
-        written("日本", Encoding(name="windows-1251", codec="cp1251", confidence=0.9), "f.txt")
+        encode_text("日本", Encoding(name="windows-1251", codec="cp1251", confidence=0.9), "f.txt")
     assert caught.value.message == "'f.txt' is windows-1251, which has no character '日'. Nothing was changed."
     assert "convert" not in caught.value.next_step
 

@@ -254,9 +254,9 @@ def test_a_path_is_held_by_the_directory_that_it_lies_in(place: Path) -> None:
     with Workspace(place / "root") as workspace:
         open_extra(workspace, [str(place / "docs")])
 
-        assert workspace.holding(str(place / "docs" / "a.txt")) is workspace.extra[0]
-        assert workspace.holding("a.txt") is workspace
-        assert workspace.holding(str(place / "root" / "a.txt")) is workspace
+        assert workspace.for_path(str(place / "docs" / "a.txt")) is workspace.extra[0]
+        assert workspace.for_path("a.txt") is workspace
+        assert workspace.for_path(str(place / "root" / "a.txt")) is workspace
         (place / "docs").rename(place / "gone")
         with pytest.raises(ToolError):
-            workspace.holding(str(place / "docs" / "a.txt"))
+            workspace.for_path(str(place / "docs" / "a.txt"))

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from toolgate.workspace import Stop
 from toolgate.workspace import find_text as module
 from toolgate.workspace.encoding import UTF_8, Encoding, detect
-from toolgate.workspace.find_text import FileContent, Found, LoadedContent
+from toolgate.workspace.find_text import FileContent, LoadedContent, TextMatches
 from toolgate.workspace.pieces import write_all
 from toolgate.workspace.root import OpenedFile
 
 
-def search(content: bytes, text: str, encoding: Encoding = UTF_8, limit: int = 1000, *, check: bool = False) -> Found:
+def search(
+    content: bytes, text: str, encoding: Encoding = UTF_8, limit: int = 1000, *, check: bool = False
+) -> TextMatches:
     """Search a file, and see that the search in memory finds the same."""
     fd = os.memfd_create("test")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.adapters.formats import Document, as_mapping, result_of, text_of
 from toolgate.adapters.pictures import text_with_note
 from toolgate.models.anthropic_format import parse_arguments, result_content, valid_id
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
@@ -28,9 +28,11 @@ def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
     """Read the definitions from the `tools` of a request. The provider's own tools have no schema and are skipped."""
     return [
         ToolDefinition(
-            name=tool["name"], description=tool.get("description") or "", parameters=dict(plain(tool["input_schema"]))
+            name=tool["name"],
+            description=tool.get("description") or "",
+            parameters=dict(as_mapping(tool["input_schema"])),
         )
-        for tool in map(plain, tools)
+        for tool in map(as_mapping, tools)
         if tool.get("input_schema") is not None
     ]
 
@@ -40,8 +42,8 @@ def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
 
     In this format arguments are an object. Arguments that do not parse are kept under `unreadable_arguments`.
     """
-    said: list[Document] = [{"type": "text", "text": text}] if text.strip() else []  # the API rejects blank text
-    made = [
+    text_blocks: list[Document] = [{"type": "text", "text": text}] if text.strip() else []  # the API rejects blank text
+    tool_uses = [
         {
             "type": "tool_use",
             "id": valid_id(call.id),
@@ -50,13 +52,13 @@ def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
         }
         for call in calls
     ]
-    return [{"role": "assistant", "content": said + made}]
+    return [{"role": "assistant", "content": text_blocks + tool_uses}]
 
 
 def from_calls(message: Any) -> list[ToolCall]:
     """Read the calls from an assistant's message; their arguments become JSON text."""
-    content = plain(message).get("content")
-    blocks = () if content is None or isinstance(content, str) else map(plain, content)
+    content = as_mapping(message).get("content")
+    blocks = () if content is None or isinstance(content, str) else map(as_mapping, content)
     return [
         ToolCall(id=block["id"], name=block["name"], arguments=encode(block["input"]))
         for block in blocks
@@ -86,13 +88,13 @@ def _block(result: ToolResult, pictures: bool) -> Document:
 def from_results(messages: Iterable[Any]) -> list[ToolResult]:
     """Read the results from a conversation. Other messages and blocks are skipped."""
     found: list[ToolResult] = []
-    for message in map(plain, messages):
+    for message in map(as_mapping, messages):
         content = message.get("content")
         if message.get("role") != "user" or content is None or isinstance(content, str):
             continue
         found += [
             result_of(block["tool_use_id"], text_of(block.get("content")), is_error=block.get("is_error") is True)
-            for block in map(plain, content)
+            for block in map(as_mapping, content)
             if block.get("type") == "tool_result"
         ]
     return found
@@ -107,16 +109,16 @@ class CallStream:
 
     def add(self, event: Any) -> None:
         """Add one event. Events that do not belong to a call are ignored."""
-        document = plain(event)
+        document = as_mapping(event)
         index = document.get("index")
         if not isinstance(index, int):
             return
         if document.get("type") == "content_block_start":
-            block = plain(document["content_block"])
+            block = as_mapping(document["content_block"])
             if block.get("type") == "tool_use":
                 self._blocks[index], self._texts[index] = dict(block), ""
         elif document.get("type") == "content_block_delta" and index in self._blocks:
-            delta = plain(document["delta"])
+            delta = as_mapping(document["delta"])
             if delta.get("type") == "input_json_delta":
                 self._texts[index] += delta["partial_json"]
 

@@ -13,7 +13,7 @@ Document = dict[str, Any]
 """A JSON object of a provider's format."""
 
 
-def plain(value: Any) -> Mapping[str, Any]:
+def as_mapping(value: Any) -> Mapping[str, Any]:
     """Return the value as a mapping; objects of a provider's SDK are converted."""
     if isinstance(value, Mapping):
         return value
@@ -28,7 +28,7 @@ def text_of(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     parts: Iterable[Any] = content
-    return "".join(str(part["text"]) for part in map(plain, parts) if isinstance(part.get("text"), str))
+    return "".join(str(part["text"]) for part in map(as_mapping, parts) if isinstance(part.get("text"), str))
 
 
 def result_of(call_id: str, text: str, *, is_error: bool = False) -> ToolResult:

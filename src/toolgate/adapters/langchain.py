@@ -61,16 +61,16 @@ class _ToolgateTool(BaseTool):
         return self._answer(self._content(result), result.response.to_dict(), tool_call_id, failed=result.is_error)
 
     def _run(self, tool_input: str | dict[str, Any], tool_call_id: str | None = None) -> tuple[Any, Any]:
-        said = f"{self.name} was not run: it is asynchronous, but was called with invoke. Use ainvoke."
-        return self._answer(said, None, tool_call_id, failed=True)
+        message = f"{self.name} was not run: it is asynchronous, but was called with invoke. Use ainvoke."
+        return self._answer(message, None, tool_call_id, failed=True)
 
     def _content(self, result: ToolResult) -> Any:
         """Return what the model reads and sees, in LangChain's own blocks if there are pictures."""
         if not self._pictures or not result.content:
             return text_with_note(result)
-        said = [create_text_block(result.output)] if result.output else []
-        shown = [create_image_block(base64=image.base64, mime_type=image.media_type) for image in result.content]
-        return [*said, *shown]
+        text_blocks = [create_text_block(result.output)] if result.output else []
+        image_blocks = [create_image_block(base64=image.base64, mime_type=image.media_type) for image in result.content]
+        return [*text_blocks, *image_blocks]
 
     def _answer(self, content: Any, envelope: Any, call_id: str | None, *, failed: bool) -> tuple[Any, Any]:
         """Return the content and the artifact. An error is a whole message, because only a message has a status."""

@@ -49,14 +49,14 @@ class _Parts(list[ToolOutputText | ToolOutputImage]):
 
 
 def _output(result: ToolResult, pictures: bool) -> _Output | _Parts:
-    made: _Output | _Parts
+    output: _Output | _Parts
     if pictures and result.content:
-        shown = [ToolOutputImage(image_url=data_url(image)) for image in result.content]
-        made = _Parts([ToolOutputText(text=result.output), *shown])
+        images = [ToolOutputImage(image_url=data_url(image)) for image in result.content]
+        output = _Parts([ToolOutputText(text=result.output), *images])
     else:
-        made = _Output(text_with_note(result))
-    made.result = result
-    return made
+        output = _Output(text_with_note(result))
+    output.result = result
+    return output
 
 
 def _function_tool(toolset: CallableToolset, definition: ToolDefinition, pictures: bool) -> FunctionTool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.adapters.formats import Document, as_mapping, result_of, text_of
 from toolgate.adapters.pictures import text_with_note
 from toolgate.models.openai_format import pictures_message
 from toolgate.models.tool_calls import ToolCallAssembler
@@ -23,7 +23,7 @@ def to_tools(definitions: Iterable[ToolDefinition]) -> list[Document]:
 
 def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
     """Read the definitions from the `tools` of a request. Tools that are not functions are skipped."""
-    functions = [plain(tool["function"]) for tool in map(plain, tools) if tool.get("type") == "function"]
+    functions = [as_mapping(tool["function"]) for tool in map(as_mapping, tools) if tool.get("type") == "function"]
     return [
         ToolDefinition(
             name=function["name"],
@@ -36,24 +36,24 @@ def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
 
 def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
     """Return the assistant's message with these calls, to continue a conversation."""
-    made = [
+    tool_calls = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in calls
     ]
     message: Document = {"role": "assistant", "content": text or None}
-    return [{**message, "tool_calls": made} if made else message]
+    return [{**message, "tool_calls": tool_calls} if tool_calls else message]
 
 
 def from_calls(message: Any) -> list[ToolCall]:
     """Read the calls from an assistant's message, with the arguments exactly as the model wrote them."""
-    return [_call(plain(call)) for call in plain(message).get("tool_calls") or ()]
+    return [_call(as_mapping(call)) for call in as_mapping(message).get("tool_calls") or ()]
 
 
 def _call(call: Any) -> ToolCall:
     if call.get("type") == "custom":
-        custom = plain(call["custom"])
+        custom = as_mapping(call["custom"])
         return ToolCall(id=call["id"], name=custom["name"], arguments=encode({"input": custom["input"]}))
-    function = plain(call["function"])
+    function = as_mapping(call["function"])
     return ToolCall(id=call["id"], name=function["name"], arguments=function["arguments"])
 
 
@@ -63,7 +63,7 @@ def to_results(results: Iterable[ToolResult], *, pictures: bool = True) -> list[
     For a model that takes no pictures, `pictures=False` names them in the text.
     """
     answers = list(results)
-    made: list[Document] = [
+    messages: list[Document] = [
         {
             "role": "tool",
             "tool_call_id": result.tool_call_id,
@@ -72,14 +72,14 @@ def to_results(results: Iterable[ToolResult], *, pictures: bool = True) -> list[
         for result in answers
     ]
     images = [image for result in answers for image in result.content] if pictures else []
-    return [*made, pictures_message(images)] if images else made
+    return [*messages, pictures_message(images)] if images else messages
 
 
 def from_results(messages: Iterable[Any]) -> list[ToolResult]:
     """Read the results from a conversation. Other messages are skipped."""
     return [
         result_of(message["tool_call_id"], text_of(message.get("content")))
-        for message in map(plain, messages)
+        for message in map(as_mapping, messages)
         if message.get("role") == "tool"
     ]
 
@@ -92,10 +92,10 @@ class CallStream:
 
     def add(self, chunk: Any) -> None:
         """Add one chunk. Only its first choice counts."""
-        for choice in list(plain(chunk).get("choices") or ())[:1]:
-            delta = plain(plain(choice).get("delta") or {})
-            for part in map(plain, delta.get("tool_calls") or ()):
-                function = plain(part.get("function") or {})
+        for choice in list(as_mapping(chunk).get("choices") or ())[:1]:
+            delta = as_mapping(as_mapping(choice).get("delta") or {})
+            for part in map(as_mapping, delta.get("tool_calls") or ()):
+                function = as_mapping(part.get("function") or {})
                 self._assembler.add(
                     part.get("index"),
                     call_id=part.get("id"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from toolgate.adapters.formats import Document, plain, result_of, text_of
+from toolgate.adapters.formats import Document, as_mapping, result_of, text_of
 from toolgate.adapters.pictures import data_url, text_with_note
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.jsontext import encode
@@ -27,23 +27,23 @@ def from_tools(tools: Iterable[Any]) -> list[ToolDefinition]:
             description=tool.get("description") or "",
             parameters=tool.get("parameters") or {"type": "object", "properties": {}},
         )
-        for tool in map(plain, tools)
+        for tool in map(as_mapping, tools)
         if tool.get("type") == "function"
     ]
 
 
 def to_calls(calls: Iterable[ToolCall], text: str = "") -> list[Document]:
     """Return the assistant's items with these calls, to continue a conversation."""
-    said: list[Document] = [{"role": "assistant", "content": text}] if text else []
-    return said + [
+    parts: list[Document] = [{"role": "assistant", "content": text}] if text else []
+    return parts + [
         {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments} for call in calls
     ]
 
 
 def from_calls(response: Any) -> list[ToolCall]:
     """Read the calls from a response or its list of items, with the arguments exactly as the model wrote them."""
-    items = response if isinstance(response, list | tuple) else plain(response).get("output") or ()
-    return [call for item in map(plain, items) if (call := _call(item)) is not None]
+    items = response if isinstance(response, list | tuple) else as_mapping(response).get("output") or ()
+    return [call for item in map(as_mapping, items) if (call := _call(item)) is not None]
 
 
 def _call(item: Any) -> ToolCall | None:
@@ -72,15 +72,15 @@ def to_results(results: Iterable[ToolResult], *, pictures: bool = True) -> list[
 def _output(result: ToolResult) -> str | list[Document]:
     if not result.content:
         return result.output
-    said: list[Document] = [{"type": "input_text", "text": result.output}]
-    return said + [{"type": "input_image", "image_url": data_url(image)} for image in result.content]
+    parts: list[Document] = [{"type": "input_text", "text": result.output}]
+    return parts + [{"type": "input_image", "image_url": data_url(image)} for image in result.content]
 
 
 def from_results(items: Iterable[Any]) -> list[ToolResult]:
     """Read the results from a conversation. Other items are skipped."""
     return [
         result_of(item["call_id"], text_of(item.get("output")))
-        for item in map(plain, items)
+        for item in map(as_mapping, items)
         if item.get("type") in ("function_call_output", "custom_tool_call_output")
     ]
 
@@ -93,12 +93,12 @@ class CallStream:
 
     def add(self, event: Any) -> None:
         """Add one event. Events that do not belong to a call are ignored."""
-        document = plain(event)
+        document = as_mapping(event)
         kind, index = document.get("type"), document.get("output_index")
         if not isinstance(index, int):
             return
         if kind in ("response.output_item.added", "response.output_item.done"):
-            self._items[index] = dict(plain(document["item"]))
+            self._items[index] = dict(as_mapping(document["item"]))
         elif kind == "response.function_call_arguments.delta" and index in self._items:
             item = self._items[index]
             item["arguments"] = (item.get("arguments") or "") + document["delta"]

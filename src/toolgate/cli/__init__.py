@@ -99,7 +99,7 @@ def _unknown(word: str) -> str:
 
 
 def _choose_language() -> None:
-    """Speak the language of the setting, wherever it is set; what is wrong with settings is said later."""
+    """Use the language of the environment or the config file. Errors in the config file are reported later."""
     from toolgate.errors import ConfigError
     from toolgate.userfiles import read_config_file
 

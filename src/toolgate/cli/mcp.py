@@ -155,13 +155,13 @@ class _ContextFactory:
 
 
 def _short_outputs(settings: "Settings") -> "Settings":
-    """Limit outputs to what clients pass on whole: several cut longer ones in the middle, without a hint."""
+    """Limit outputs to what clients pass on completely. Several clients cut the middle out of longer ones silently."""
     limit = min(settings.tool_output.max_bytes, MAX_OUTPUT_BYTES)
     return settings.model_copy(update={"tool_output": settings.tool_output.model_copy(update={"max_bytes": limit})})
 
 
 def _split(given: list[str]) -> tuple[str | None, list[str]]:
-    """Return the names of tools that are served (None: all), and the places of custom tools."""
+    """Return the names of the tools that are served (None: all), and the `MODULE:ATTRIBUTE` texts of custom ones."""
     names = [text for text in given if ":" not in text]
     return (",".join(names) if names else None), [text for text in given if ":" in text]
 

@@ -39,8 +39,8 @@ async def serve_http(clients: "Clients", settings: "Settings", *, host: str, por
     from toolgate.adapters.mcp_server.http import http_app
     from toolgate.settings import Settings
 
-    made_up = Settings().gateway.token is None
-    if made_up and host not in _LOOPBACK:
+    is_generated = Settings().gateway.token is None
+    if is_generated and host not in _LOOPBACK:
         raise UsageError(f"--host {host} is reachable from elsewhere: set TOOLGATE_GATEWAY_TOKEN to a random value")
     token = settings.gateway.token
     assert token is not None
@@ -52,7 +52,7 @@ async def serve_http(clients: "Clients", settings: "Settings", *, host: str, por
         config = uvicorn.Config(
             app, lifespan="on", log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE, ws="none"
         )
-        _say(host, actual, token.get_secret_value() if made_up else None)
+        _say(host, actual, token.get_secret_value() if is_generated else None)
         await _serve_until_signalled(uvicorn.Server(config), listener)
 
 

@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         words = [*args, "--"]
         end = words.index("--")
-        self._mixing = True  # argparse's own function comes back here
+        self._mixing = True  # argparse's own function calls this method again
         try:
             parsed, unknown = super().parse_known_intermixed_args(words[:end], namespace)
         except UsageError:

@@ -85,7 +85,7 @@ def _approve(servers: "Servers", args: argparse.Namespace) -> int:
         if args.tools and item.tool not in args.tools:
             continue
         sys.stdout.write(
-            f"{visible(item.tool, keep='')} ({item.state})\n{connection.tools[item.tool].shown}\n{item.digest}\n"
+            f"{visible(item.tool, keep='')} ({item.state})\n{connection.tools[item.tool].readable}\n{item.digest}\n"
         )
         if args.yes or _confirm():
             servers.approve(connection, item.tool)

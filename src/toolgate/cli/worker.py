@@ -144,21 +144,21 @@ async def work(
     stopping = asyncio.Event()
     worker: Worker | None = None
 
-    def told() -> None:
+    def on_signal() -> None:
         if stopping.is_set() and worker is not None:
             worker.hand_over()  # a second signal: do not wait
         stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told)
+        asyncio.get_running_loop().add_signal_handler(number, on_signal)
     async with contextlib.AsyncExitStack() as closing:
         worker = await closing.enter_async_context(
             running_worker(settings, workspaces, model=model, registry=registry, tools=tools)
         )
         if probe is not None:
-            from toolgate.gateway.probe import answering
+            from toolgate.gateway.probe import serve_health_checks
 
-            host, port = await closing.enter_async_context(answering(worker, *probe))
+            host, port = await closing.enter_async_context(serve_health_checks(worker, *probe))
             say(f"Health and metrics at http://{host}:{port}/")
         for name, root in workspaces.items():
             if not os.access(root, os.W_OK):

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from toolgate.distributed.options import ClusterOptions
     from toolgate.sessions import Database
 
-_SPREAD = 0.02
-"""Seconds by which a busy worker lets the others go first."""
+_MAX_DELAY = 0.02
+"""Seconds that a fully loaded worker waits, at most, before it claims, so that workers with less load claim first."""
 _BUSY = 0.005
-"""Seconds before another look while another worker is claiming."""
+"""Seconds before the next attempt while another worker is claiming."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Slots:
-    """The places that a worker has for the turns of one queue."""
+    """The slots that a worker has for the turns of one queue."""
 
     claimant: Claimant
     limit: int
@@ -54,7 +54,7 @@ class Claimer:
         self._run_turn = run_turn
         self._changed = asyncio.Event()
         self._stopping = False
-        self._looked = 0.0
+        self._reclaimed_at = 0.0
         self._task: asyncio.Task[None] | None = None
         kinds = (
             (turns_queue, options.slots, options.user_turns),
@@ -77,7 +77,7 @@ class Claimer:
         self._task = asyncio.get_running_loop().create_task(self._claim_turns(), name="toolgate-claimer")
 
     async def stop(self, seconds: float) -> None:
-        """Claim no more turns. A claim that is under way is completed, within so many seconds."""
+        """Claim no more turns. Wait at most so many seconds for a claim that has begun."""
         self._stopping = True
         self.wake()
         if self._task is not None:
@@ -90,7 +90,7 @@ class Claimer:
             await asyncio.wait(tasks, timeout=seconds)
 
     def cancel(self) -> None:
-        """End the tasks that are left: they wait for the database, and other workers resume their turns."""
+        """Cancel the tasks that are left. They wait for the database, and other workers resume their turns."""
         for task in self._tasks():
             task.cancel()
 
@@ -103,33 +103,33 @@ class Claimer:
             try:
                 for slots in self._slots:
                     await self._fill(slots)
-                self._looked = self._now() if self._is_time_to_reclaim() else self._looked
+                self._reclaimed_at = self._now() if self._is_time_to_reclaim() else self._reclaimed_at
             except (ToolgateError, TimeoutError) as error:
                 logger("distributed").warning("turns_not_claimed", error=str(error) or "the database does not answer")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._options.poll):
                     await self._changed.wait()
-                    await asyncio.sleep(self._load() * random.random() * _SPREAD)
+                    await asyncio.sleep(self._load() * random.random() * _MAX_DELAY)
 
     async def _fill(self, slots: _Slots) -> None:
         """Claim turns until the slots are full or nothing can be claimed."""
-        looks = [claims.claim]
+        attempts = [claims.claim]
         if self._is_time_to_reclaim():
-            looks.append(
+            attempts.append(
                 functools.partial(claims.reclaim, own=[turn for one in self._slots for turn in one.running.values()])
             )
-        for look in looks:
+        for attempt in attempts:
             found: ClaimedTurn | bool = True
             while found and len(slots.running) < slots.limit and not self._stopping:
-                found = await self._db.write(functools.partial(look, claimant=slots.claimant))
+                found = await self._db.write(functools.partial(attempt, claimant=slots.claimant))
                 if found is True:
                     await asyncio.sleep(_BUSY)
                 elif found is not False:
                     self._start(slots, found)
 
-    def _start(self, slots: _Slots, taken: ClaimedTurn) -> None:
-        task = asyncio.get_running_loop().create_task(self._run_turn(taken), name="toolgate-turn")
-        slots.running[task] = taken.turn.id
+    def _start(self, slots: _Slots, claimed: ClaimedTurn) -> None:
+        task = asyncio.get_running_loop().create_task(self._run_turn(claimed), name="toolgate-turn")
+        slots.running[task] = claimed.turn.id
         task.add_done_callback(lambda ended: self._ended(slots, ended))
 
     def _ended(self, slots: _Slots, ended: asyncio.Task[None]) -> None:
@@ -140,7 +140,7 @@ class Claimer:
         return sum(len(slots.running) for slots in self._slots) / sum(slots.limit for slots in self._slots)
 
     def _is_time_to_reclaim(self) -> bool:
-        return self._now() - self._looked >= pause_of(self._options.lease)
+        return self._now() - self._reclaimed_at >= pause_of(self._options.lease)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -30,7 +30,10 @@ class Claimant:
 
 
 def claim(transaction: Transaction, claimant: Claimant) -> ClaimedTurn | bool:
-    """Claim a waiting turn. True: look again, another worker is claiming. False: nothing can be claimed now."""
+    """Claim a waiting turn.
+
+    Return True to try again soon, because another worker is claiming. Return False if nothing can be claimed now.
+    """
     rows = transaction.rows(
         "WITH waiting AS (SELECT DISTINCT user_name FROM dispatches WHERE state = 'queued' AND queue = ?1 "
         "AND version = ?2), counted AS (SELECT user_name, (SELECT COUNT(*) FROM dispatches d WHERE d.state = 'running' "
@@ -42,8 +45,10 @@ def claim(transaction: Transaction, claimant: Claimant) -> ClaimedTurn | bool:
 
 
 def reclaim(transaction: Transaction, claimant: Claimant, own: Collection[str]) -> ClaimedTurn | bool:
-    """The same for a turn whose worker has died. `own` are the turns that this worker runs: a turn that it has claimed
-    without noticing, because the answer of the database was lost, is not among them.
+    """Claim a turn whose worker has died; the result is that of `claim`.
+
+    `own` are the turns that this worker runs. If the answer of the database to a claim was lost, the database has this
+    worker's name for a turn that is not in `own`. Such a turn is claimed again.
     """
     rows = transaction.rows(
         "SELECT DISTINCT d.user_name FROM dispatches d WHERE d.state = 'running' AND d.queue = ?1 AND d.version = ?3 "

@@ -1,4 +1,4 @@
-"""Turns for workers: one row per turn, from submission to its end. All times are the database's."""
+"""Turns for workers: one row of `dispatches` per turn, from its submission to its end. All times are the database's."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 State = Literal["queued", "running", "parked", "ended"]
 
-_IN_USE = 0.25
-"""Seconds before a turn is tried again whose session is in use."""
+_RETRY_SECONDS = 0.25
+"""Seconds before a turn is claimed again if its session was in use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +37,8 @@ class TurnOrigin:
 def submit(
     transaction: Transaction,
     session_id: str,
-    said: Message | None,
-    place: TurnOrigin,
+    message: Message | None,
+    origin: TurnOrigin,
     *,
     request_id: str | None = None,
     parent_id: str | None = None,
@@ -46,26 +46,26 @@ def submit(
 ) -> Turn:
     """Start a turn and put it into its queue. What a crash has left in the session is recovered first.
 
-    The session is not claimed: the worker that runs the turn claims it. With `rewind_to`, the message takes the place
-    of the person's message with that number.
+    The session is not claimed: the worker that runs the turn claims it. With `rewind_to`, the message replaces the
+    person's message with that number and everything after it.
     """
-    _make_room(transaction, session_id)
+    _ensure_session_idle(transaction, session_id)
     if rewind_to is not None:
         _rewind(transaction, session_id, rewind_to)
-    turn = turns.begin(transaction, session_id, None, said, request_id=request_id, parent_id=parent_id)
-    name = turn_queue.entrypoint(place.queue, version(), place.user)
+    turn = turns.begin(transaction, session_id, None, message, request_id=request_id, parent_id=parent_id)
+    name = turn_queue.entrypoint(origin.queue, version(), origin.user)
     job = turn_queue.put(transaction, turn.id, session_id, name)
     transaction.run(
         "INSERT INTO dispatches "
         "(turn_id, session_id, user_name, workspace, queue, version, agent, state, submitted_at, job_id) "
         f"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'queued', {NOW}, ?8)",
-        *(turn.id, session_id, place.user, place.workspace, place.queue, version(), place.agent, job),
+        *(turn.id, session_id, origin.user, origin.workspace, origin.queue, version(), origin.agent, job),
     )
     return turn
 
 
 def _rewind(transaction: Transaction, session_id: str, seq: int) -> None:
-    """Go back to a message. The fence rises, so that a worker that knows the session starts from the stored state."""
+    """Go back to a message. The claim raises the fence, so a worker that has the session in memory reads it again."""
     lease = leases.claim(transaction, session_id, 60.0)
     if lease is None:
         raise SessionBusy("A turn of this session is running; wait for it, or cancel it.")
@@ -73,8 +73,8 @@ def _rewind(transaction: Transaction, session_id: str, seq: int) -> None:
     leases.release(transaction, lease)
 
 
-def _make_room(transaction: Transaction, session_id: str) -> None:
-    """Raise `SessionBusy` if a turn of the session runs; recover a turn that a crash has left behind."""
+def _ensure_session_idle(transaction: Transaction, session_id: str) -> None:
+    """Raise `SessionBusy` if a turn of the session runs. Recover a turn that a crash has left behind."""
     transaction.clock(session_id)  # locks the session: nobody else starts a turn meanwhile
     sql = "SELECT 1 FROM turns WHERE session_id = ?1 AND status = 'running' LIMIT 1"
     if transaction.row(sql, session_id) is None:
@@ -107,8 +107,9 @@ class ClaimedTurn:
 def start(
     transaction: Transaction, job: Job, turn_id: str, session_id: str, worker: str, ttl: float
 ) -> ClaimedTurn | None:
-    """Claim the session of a claimed job. If the turn has ended, the job is removed; if the session is in use, the job
-    is postponed.
+    """Claim the session of a claimed job.
+
+    If the turn has ended, remove the job. If the session is in use, postpone the job. Both return None.
     """
     turn = turns.get(transaction, turn_id)
     if turn is None or turn.status != "running":
@@ -118,7 +119,7 @@ def start(
     free = transaction.row("SELECT 1 FROM sessions WHERE id = ?1 FOR UPDATE SKIP LOCKED", session_id)
     lease = None if free is None else leases.claim(transaction, session_id, ttl)
     if lease is None:  # the holder of its lock may wait for this job, so waiting for the session could deadlock
-        turn_queue.postpone(transaction, job, _IN_USE)
+        turn_queue.postpone(transaction, job, _RETRY_SECONDS)
         return None
     row = transaction.row(
         "SELECT d.claimed_at, d.state = 'running' AND d.worker <> ?2, "
@@ -129,17 +130,17 @@ def start(
     )
     assert row is not None  # the row was written together with the turn
     if row[0] is not None:
-        turn = _again(transaction, lease, turn, crashed=bool(row[1]))
+        turn = _note_resumed(transaction, lease, turn, crashed=bool(row[1]))
     transaction.run(
         f"UPDATE dispatches SET state = 'running', worker = ?2, claimed_at = {NOW}, job_id = ?3 WHERE turn_id = ?1",
         *(turn_id, worker, job.id),
     )
     names = ("user", "workspace", "queue", "agent", "parent_session", "position")
-    about = dict(zip(names, row[2:], strict=True))
-    return ClaimedTurn(job=job, turn=turn, lease=lease, resumed=row[0] is not None, **about)
+    columns = dict(zip(names, row[2:], strict=True))
+    return ClaimedTurn(job=job, turn=turn, lease=lease, resumed=row[0] is not None, **columns)
 
 
-def _again(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:
+def _note_resumed(transaction: Transaction, lease: Lease, turn: Turn, *, crashed: bool) -> Turn:
     """Note that the turn is resumed. It counts as another attempt if the previous worker crashed."""
     clear_live(transaction, turn.session_id)
     attempt = turn.attempt + crashed
@@ -153,13 +154,13 @@ def finish(
     transaction: Transaction,
     lease: Lease,
     turn_id: str,
-    ending: dict[str, Any],
+    result: dict[str, Any],
     *,
     job: Job | None = None,
     handoff_state: str | None = None,
 ) -> Turn:
     """End a turn, release its session, and delete its live output and its job."""
-    turn = turns.finish(transaction, lease, turn_id, usage=None, **ending)
+    turn = turns.finish(transaction, lease, turn_id, usage=None, **result)
     handoff.store(transaction, lease.session_id, handoff_state)
     leases.release(transaction, lease)
     end(transaction, turn_id)
@@ -180,7 +181,7 @@ def clear_live(transaction: Transaction, session_id: str) -> None:
 
 
 def _end_children(transaction: Transaction, parent: Turn) -> None:
-    """End the sub-agents of a turn that does not wait for them any longer."""
+    """Cancel the sub-agents of a turn that does not wait for them any longer."""
     has_some = "EXISTS (SELECT 1 FROM tool_calls WHERE session_id = ?1 AND turn_id = ?2 AND tool_name = 'task')"
     children = transaction.rows(
         "SELECT d.session_id FROM dispatches d JOIN turns t ON t.id = d.turn_id "
@@ -198,30 +199,30 @@ def end(transaction: Transaction, turn_id: str) -> None:
     )
 
 
-def park(transaction: Transaction, taken: ClaimedTurn, handoff_state: str | None = None) -> None:
+def park(transaction: Transaction, claimed: ClaimedTurn, handoff_state: str | None = None) -> None:
     """Park a turn until its approval request is answered. No worker runs it, and its session is free."""
-    if _let_go(transaction, taken, handoff_state):
-        _move(transaction, taken.turn.id, "parked")
-        turn_queue.complete(transaction, taken.job)
+    if _release_session(transaction, claimed, handoff_state):
+        _move(transaction, claimed.turn.id, "parked")
+        turn_queue.complete(transaction, claimed.job)
 
 
-def put_back(transaction: Transaction, taken: ClaimedTurn, handoff_state: str | None = None) -> None:
+def put_back(transaction: Transaction, claimed: ClaimedTurn, handoff_state: str | None = None) -> None:
     """Return a turn to its queue, unless another worker has it by now."""
-    if _let_go(transaction, taken, handoff_state):
-        requeue(transaction, taken.turn.id)
+    if _release_session(transaction, claimed, handoff_state):
+        requeue(transaction, claimed.turn.id)
 
 
-def _let_go(transaction: Transaction, taken: ClaimedTurn, handoff_state: str | None) -> bool:
+def _release_session(transaction: Transaction, claimed: ClaimedTurn, handoff_state: str | None) -> bool:
     """Release the session of a turn; return whether this worker still had it."""
-    if not leases.release(transaction, taken.lease):
+    if not leases.release(transaction, claimed.lease):
         return False
-    handoff.store(transaction, taken.lease.session_id, handoff_state)
-    clear_live(transaction, taken.lease.session_id)
+    handoff.store(transaction, claimed.lease.session_id, handoff_state)
+    clear_live(transaction, claimed.lease.session_id)
     return True
 
 
 def requeue(transaction: Transaction, turn_id: str, *, crashed: bool = False) -> None:
-    """Put an open turn into its queue again, as one of this version; a job that it still has is replaced."""
+    """Put an open turn into its queue again, for workers of this version. A job that it still has is replaced."""
     row = transaction.row("SELECT session_id, queue, user_name, job_id FROM dispatches WHERE turn_id = ?1", turn_id)
     assert row is not None
     session_id, queue, user, old = row
@@ -258,8 +259,10 @@ def wake(transaction: Transaction, timeout: float | None) -> list[str]:
 
 
 def adopt(transaction: Transaction, timeout: float) -> list[str]:
-    """Enqueue turns of older versions for this version, if no worker of their version is left: those that wait, and
-    those whose worker has died. Turns from before this queue existed have no job, so they are found here, too.
+    """Enqueue turns of older versions for this version if no worker of their version is left.
+
+    These are the turns that wait, and those whose worker has died. A turn from before this queue existed has no job
+    and is enqueued, too.
     """
     rows = transaction.rows(
         "SELECT d.turn_id, d.state = 'running' FROM dispatches d WHERE d.version <= ?1 AND (d.state = 'queued' "

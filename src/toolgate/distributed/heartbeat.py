@@ -17,40 +17,40 @@ if TYPE_CHECKING:
     from toolgate.distributed.turn_executor import TurnExecutor
     from toolgate.sessions.driver import Transaction
 
-_ROUND = 1.0
-"""Seconds between two heartbeats, and between two searches for abandoned turns."""
+_MAX_PAUSE = 1.0
+"""Seconds between two heartbeats, and between two searches for abandoned turns, at most."""
 
 
 def pause_of(lease: float) -> float:
-    """Seconds between two rounds: several fit into a lease."""
-    return min(_ROUND, lease / 4)
+    """Return the seconds between two rounds, which are at most a quarter of the lease."""
+    return min(_MAX_PAUSE, lease / 4)
 
 
 class Heartbeat:
     """The heartbeat of a worker. It has its own connection, so it never waits behind the worker's turns."""
 
     def __init__(
-        self, url: str, about: Callable[[], workers.WorkerInfo], executors: Mapping[str, TurnExecutor], lease: float
+        self, url: str, describe: Callable[[], workers.WorkerInfo], executors: Mapping[str, TurnExecutor], lease: float
     ) -> None:
         """`executors` are the turns that run at the moment, by id."""
         self._db = Database(url)
-        self._about = about
+        self._describe = describe
         self._executors = executors
         self._lease = lease
-        self._heard: float | None = None
+        self._answered_at: float | None = None
 
     @property
     def has_begun(self) -> bool:
         """Whether the worker is registered in the database."""
-        return self._heard is not None
+        return self._answered_at is not None
 
     @property
     def is_heard(self) -> bool:
         """Whether the database has answered within the length of a lease."""
-        return self._heard is not None and asyncio.get_running_loop().time() - self._heard <= self._lease
+        return self._answered_at is not None and asyncio.get_running_loop().time() - self._answered_at <= self._lease
 
     async def keep(self) -> None:
-        """Run rounds forever."""
+        """Send heartbeats until this is cancelled."""
         while True:
             await asyncio.sleep(pause_of(self._lease))
             await self.try_to_beat()
@@ -68,16 +68,16 @@ class Heartbeat:
     async def beat(self) -> None:
         """Send a heartbeat, renew the leases, and pass on requests to cancel."""
         executors = dict(self._executors)
-        about, held = self._about(), [executor.held for executor in executors.values()]
+        info, held = self._describe(), [executor.held for executor in executors.values()]
         jobs = [executor.job_id for executor in executors.values()]
 
         def unit(transaction: Transaction) -> lease_renewal.Renewals:
-            workers.beat(transaction, about)
-            turn_queue.heartbeat(transaction, jobs)  # before the leases: with their locks nothing must be waited for
+            workers.beat(transaction, info)
+            turn_queue.heartbeat(transaction, jobs)  # before the leases: who holds their locks must not wait
             return lease_renewal.renew(transaction, held, self._lease)
 
         found = await self._db.write(unit)
-        self._heard = asyncio.get_running_loop().time()
+        self._answered_at = asyncio.get_running_loop().time()
         for turn_id, executor in executors.items():
             if turn_id in found.renewed:
                 executor.hold()

@@ -17,10 +17,10 @@ from toolgate.sessions.live_output import OutputBuffer, OutputChunk, OutputWrite
 _PAUSE = 0.1
 """Seconds between two writes."""
 _LONG_PAUSE = 0.5
-"""The same while a command prints more than can be written."""
+"""Seconds between two writes while a command prints more than can be written."""
 _MAX_CHARACTERS = 256 * 1024
 """Characters of an answer that are shown before it is complete."""
-_LAST = 2.0
+_CLOSE_SECONDS = 2.0
 """Seconds that a write may still take after the turn has ended."""
 
 
@@ -39,7 +39,7 @@ class LiveWriter:
         self._printed = OutputBuffer()
         self._printer = OutputWriter(lease, turn_id)
         self._task: asyncio.Task[None] | None = None
-        self._over = asyncio.Event()
+        self._closing = asyncio.Event()
 
     def emit(self, event: AgentEvent) -> None:
         """Take one event. Text and output are written a little later; any other event ends the message."""
@@ -55,28 +55,28 @@ class LiveWriter:
             if isinstance(event, ToolResultInfo):
                 self._printed.forget()
             return
-        if not self._over.is_set() and (self._task is None or self._task.done()):
+        if not self._closing.is_set() and (self._task is None or self._task.done()):
             self._task = asyncio.get_running_loop().create_task(self._write(), name="toolgate-live-writer")
 
     async def close(self) -> None:
         """Stop writing."""
-        self._over.set()
+        self._closing.set()
         if self._task is not None:
-            await asyncio.wait({self._task}, timeout=_LAST)
+            await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)
             self._task.cancel()
             await asyncio.wait({self._task})
 
     async def _write(self) -> None:
         """Write until there is nothing new."""
         pause = _PAUSE
-        while not await _set_within(self._over, pause):
-            said, printed = self._unwritten(), self._printed.take()
-            if said is None and not printed:
+        while not await _set_within(self._closing, pause):
+            message, printed = self._unwritten(), self._printed.take()
+            if message is None and not printed:
                 return
             pause = _LONG_PAUSE if any(piece.left_out for piece in printed) else _PAUSE
             try:
-                noted = await self._db.write(lambda tx, new=(said, printed): self._keep(tx, *new))  # type: ignore[misc]
-                self._printer.note(noted)
+                numbers = await self._db.write(lambda tx, new=(message, printed): self._store(tx, *new))  # type: ignore[misc]
+                self._printer.note(numbers)
             except ToolgateError as error:
                 logger("distributed").info("not_shown_live", error=type(error).__name__)
 
@@ -87,17 +87,17 @@ class LiveWriter:
         self._written = len(self._text)
         return LiveText(self._turn_id, self._base, self._text)
 
-    def _keep(
-        self, transaction: Transaction, said: LiveText | None, printed: list[OutputChunk]
+    def _store(
+        self, transaction: Transaction, message: LiveText | None, printed: list[OutputChunk]
     ) -> list[tuple[int, int]]:
-        """Write what is new, unless the session belongs to someone else by now."""
+        """Write what is new, unless another worker has the session by now."""
         lease = self._lease
-        if said is not None:
+        if message is not None:
             transaction.run(
                 "INSERT INTO live (session_id, turn_id, base, content) SELECT id, ?4, ?5, ?6 FROM sessions "
                 "WHERE id = ?1 AND fence = ?2 AND lease_owner = ?3 ON CONFLICT (session_id) DO UPDATE "
                 "SET turn_id = excluded.turn_id, base = excluded.base, content = excluded.content",
-                *(lease.session_id, lease.fence, lease.owner, said.turn_id, said.base, said.content),
+                *(lease.session_id, lease.fence, lease.owner, message.turn_id, message.base, message.content),
             )
         transaction.touched(lease.session_id, 0)
         return self._printer.write(transaction, printed)

@@ -18,25 +18,25 @@ _MIN_FAILURES = 5
 def problems(
     queues: Sequence[QueueStatus], workers: Sequence[WorkerStatus], turns: TurnStatus, expected: str
 ) -> list[str]:
-    """All problems, the most severe first. `expected` is this program's version."""
+    """Return all problems, the most severe first. `expected` is the version of turns that this program submits."""
     alive = [worker for worker in workers if worker.state in ("ready", "draining")]
     return [
-        *_nobody(alive),
-        *_unserved(queues, alive),
-        *_late(queues, alive, expected),
-        *_silent(workers),
-        *_failing(turns),
-        *_several_places(alive),
+        *_no_worker(alive),
+        *_unserved_workspaces(queues, alive),
+        *_slow_queues(queues, alive, expected),
+        *_silent_workers(workers),
+        *_failing_turns(turns),
+        *_several_directories(alive),
         *_several_versions(alive),
     ]
 
 
-def _nobody(alive: Sequence[WorkerStatus]) -> Iterator[str]:
+def _no_worker(alive: Sequence[WorkerStatus]) -> Iterator[str]:
     if not alive:
         yield "no worker is alive: start one with `toolgate worker --workspace NAME=DIR`"
 
 
-def _unserved(queues: Sequence[QueueStatus], alive: Sequence[WorkerStatus]) -> Iterator[str]:
+def _unserved_workspaces(queues: Sequence[QueueStatus], alive: Sequence[WorkerStatus]) -> Iterator[str]:
     served = {name for worker in alive if worker.state == "ready" for name in worker.workspaces}
     for queue in queues:
         if queue.waiting and queue.workspace not in served:
@@ -46,24 +46,24 @@ def _unserved(queues: Sequence[QueueStatus], alive: Sequence[WorkerStatus]) -> I
             )
 
 
-def _late(queues: Sequence[QueueStatus], alive: Sequence[WorkerStatus], expected: str) -> Iterator[str]:
+def _slow_queues(queues: Sequence[QueueStatus], alive: Sequence[WorkerStatus], expected: str) -> Iterator[str]:
     for queue in queues:
         serving = [one for one in alive if one.state == "ready" and queue.workspace in one.workspaces]
         if queue.oldest_wait < LONG_WAIT or not serving:
             continue
-        late = f"{_turns(queue.waiting)} for the workspace {queue.workspace!r}, one for {queue.oldest_wait:.0f} s"
+        waits = f"{_turns(queue.waiting)} for the workspace {queue.workspace!r}, one for {queue.oldest_wait:.0f} s"
         if all(worker.running >= worker.slots for worker in serving):
-            yield f"{late}, and its workers are full: start more, or raise TOOLGATE_DISTRIBUTED_SLOTS"
+            yield f"{waits}, and its workers are full: start more, or raise TOOLGATE_DISTRIBUTED_SLOTS"
         elif all(worker.version < expected for worker in serving):
-            yield f"{late}, and all of its workers are older than what hands turns out: start newer ones"
+            yield f"{waits}, and all of its workers are older than the program that submits turns: start newer ones"
         else:
             yield (
-                f"{late}, though its workers have room: somebody has more turns than TOOLGATE_LIMITS_USER_TURNS, or "
+                f"{waits}, though its workers have room: somebody has more turns than TOOLGATE_LIMITS_USER_TURNS, or "
                 "the database is slow"
             )
 
 
-def _silent(workers: Sequence[WorkerStatus]) -> Iterator[str]:
+def _silent_workers(workers: Sequence[WorkerStatus]) -> Iterator[str]:
     for worker in workers:
         if worker.state == "silent":
             yield (
@@ -72,7 +72,7 @@ def _silent(workers: Sequence[WorkerStatus]) -> Iterator[str]:
             )
 
 
-def _failing(turns: TurnStatus) -> Iterator[str]:
+def _failing_turns(turns: TurnStatus) -> Iterator[str]:
     if turns.failed >= _MIN_FAILURES and turns.failed > turns.done:
         yield (
             f"{turns.failed} of the {turns.failed + turns.done} turns of the last hour failed: `toolgate sessions` and "
@@ -80,13 +80,16 @@ def _failing(turns: TurnStatus) -> Iterator[str]:
         )
 
 
-def _several_places(alive: Sequence[WorkerStatus]) -> Iterator[str]:
-    """Two directories on one machine are never the same files. On several machines this cannot be decided from here."""
-    places: dict[tuple[str, str], set[str]] = defaultdict(set)
+def _several_directories(alive: Sequence[WorkerStatus]) -> Iterator[str]:
+    """Yield a problem for each machine whose workers serve one workspace from several directories.
+
+    Workers on different machines may mount the same files at different paths, so they are not compared.
+    """
+    directories: dict[tuple[str, str], set[str]] = defaultdict(set)
     for worker in alive:
-        for name, place in (item for item in worker.places.items() if item[1]):
-            places[worker.name.rpartition(":")[0], name].add(place)
-    for (machine, name), found in sorted(places.items()):
+        for name, directory in (item for item in worker.places.items() if item[1]):
+            directories[worker.name.rpartition(":")[0], name].add(directory)
+    for (machine, name), found in sorted(directories.items()):
         if len(found) > 1:
             yield (
                 f"workers on {machine} serve the workspace {name!r} from {', '.join(sorted(found))}: a name is the "

@@ -1,4 +1,4 @@
-"""The queue of turns: pgqueuer, through its public API. Only this module knows it.
+"""The queue of turns: pgqueuer, through its public API. No other module uses pgqueuer.
 
 Every function works in the caller's transaction: pgqueuer gets its connection, so that a turn and its job are written
 together or not at all. A job carries the id of its turn and of its session. Its entry point is the
@@ -132,8 +132,9 @@ def put(transaction: Transaction, turn_id: str, session_id: str, name: str) -> i
 
 
 def lock(transaction: Transaction, name: str) -> bool:
-    """Whether this transaction may claim jobs of this name. Without the lock, two transactions could compete for the
-    last place of a user, and PostgreSQL would abort one of them.
+    """Return whether this transaction may claim jobs of this name. Another one may be claiming them.
+
+    Without the lock, two transactions could compete for a user's last slot, and PostgreSQL would abort one of them.
     """
     row = transaction.row("SELECT pg_try_advisory_xact_lock(hashtextextended(?1, 1))", name)
     return row is not None and bool(row[0])
@@ -171,7 +172,7 @@ def postpone(transaction: Transaction, job: Job, seconds: float) -> None:
 
 
 def complete(transaction: Transaction, job: Job) -> None:
-    """Remove a job whose work is done. Waiting workers are notified, because a place is free."""
+    """Remove a job whose work is done. Waiting workers are notified, because a slot is free."""
     _run(transaction, lambda queries: queries.log_jobs([(job, "successful", None)]))
 
 
@@ -181,13 +182,13 @@ def withdraw(transaction: Transaction, job_id: int) -> None:
 
 
 def heartbeat(transaction: Transaction, jobs: list[int]) -> None:
-    """Tell that the work on these jobs continues."""
+    """Store that the work on these jobs continues."""
     if jobs:
         _run(transaction, lambda queries: queries.update_heartbeat([_id(job) for job in jobs]))
 
 
 def tidy(transaction: Transaction) -> None:
-    """Remove pgqueuer's log; what turns have done is in our own tables."""
+    """Delete pgqueuer's log. What turns have done is in our own tables."""
     transaction.run("SET LOCAL lock_timeout = '200ms'")  # a backup may hold the table: nobody waits behind this
     _run(transaction, lambda queries: queries.clear_queue_log())
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from toolgate.sessions import Database
     from toolgate.sessions.driver import Transaction
 
-_SELDOM = 60
+_LOG_ROUNDS = 60
 """Rounds between two deletions of the queue's log."""
-_RARELY = 600
+_OUTPUT_ROUNDS = 600
 """Rounds between two searches for old outputs."""
 
 
@@ -36,24 +36,24 @@ class Reaper:
         """
 
     async def round(self) -> None:
-        """Run one round; raises nothing."""
+        """Run one round. An unavailable database is logged, and the next round tries again."""
         try:
             async with asyncio.timeout(self._options.lease):
-                found = await self._db.write(self._look)
+                found = await self._db.write(self._reap)
         except (ToolgateError, TimeoutError) as error:
             logger("distributed").warning("reaper_failed", error=str(error) or "the database does not answer")
             return
         await self._tidy()
-        for what, ids in found.items():
+        for event, ids in found.items():
             if ids:
-                logger("distributed").info(what, ids=ids)
+                logger("distributed").info(event, ids=ids)
 
     async def _tidy(self) -> None:
-        """Delete, now and then, what is not needed any longer."""
+        """Delete old outputs and the queue's log, but only every so many rounds."""
         self._rounds += 1
-        if self._outputs_left or self._rounds % _RARELY == 1:
+        if self._outputs_left or self._rounds % _OUTPUT_ROUNDS == 1:
             await self._remove_outputs()
-        if self._rounds % _SELDOM != 1:
+        if self._rounds % _LOG_ROUNDS != 1:
             return
         try:
             await self._db.write(turn_queue.tidy)
@@ -68,7 +68,7 @@ class Reaper:
             self._outputs_left = False
             logger("distributed").warning("outputs_not_removed", error=str(error) or "the database does not answer")
 
-    def _look(self, transaction: Transaction) -> dict[str, list[str]]:
+    def _reap(self, transaction: Transaction) -> dict[str, list[str]]:
         timeout = self._options.lease
         return {
             "workers_gone": workers.remove_dead(transaction, timeout),

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ROOM = 0.9
+_MAX_SHARE = 0.9
 """The part of the context that one message may take; the rest is for the prompt and the tools."""
-PATIENCE = 15.0
+WRITE_SECONDS = 15.0
 """Seconds that a request waits for the database."""
 
 
@@ -38,8 +38,8 @@ class DurableRunner:
         self._options = options
         self._url = turn_queue.address(url)
         self._secrets = secrets_of(settings)
-        self._room = int(min(settings.agent.context_tokens, settings.model.context_tokens or 2**40) * _ROOM)
-        self.before_the_end: Callable[[], Awaitable[None]] | None = None
+        self._max_tokens = int(min(settings.agent.context_tokens, settings.model.context_tokens or 2**40) * _MAX_SHARE)
+        self.before_shutdown: Callable[[], Awaitable[None]] | None = None
         """Called first when this process shuts down, if it also runs turns."""
 
     async def start(self) -> None:
@@ -61,11 +61,11 @@ class DurableRunner:
         session runs, `LimitReached` (a `SessionBusy`), `RequestRepeated`, `SessionNotFound`, `MessageTooLarge`,
         `StoreError`.
         """
-        said = None
+        message = None
         if content is not None:
-            said = transcript.new_message("user", mask(content, self._secrets), None, None, tuple(images))
-            check_message(said.content, self._room, images)
-        return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, said, request_id, rewind_to)))
+            message = transcript.new_message("user", mask(content, self._secrets), None, None, tuple(images))
+            check_message(message.content, self._max_tokens, images)
+        return await _in_time(self._db.write(lambda tx: self._submit(tx, session_id, message, request_id, rewind_to)))
 
     async def cancel(self, session_id: str) -> bool:
         """End the turn of a session, whichever process runs it; return whether there was one."""
@@ -73,8 +73,8 @@ class DurableRunner:
 
     async def drain(self, _seconds: float) -> int:
         """Wait for the turns that run in this process; all others continue without it."""
-        if self.before_the_end is not None:
-            await self.before_the_end()
+        if self.before_shutdown is not None:
+            await self.before_shutdown()
         return 0
 
     async def aclose(self) -> None:
@@ -84,7 +84,7 @@ class DurableRunner:
         self,
         transaction: Transaction,
         session_id: str,
-        said: Message | None,
+        message: Message | None,
         request_id: str | None,
         rewind_to: int | None = None,
     ) -> Turn:
@@ -92,21 +92,21 @@ class DurableRunner:
         if row is None:
             raise SessionNotFound(f"There is no session {session_id!r}.")
         user, workspace = row[0], workspace_of(row[1])
-        known = None if request_id is None else turns.by_request(transaction, session_id, request_id)
-        if known is not None:
-            raise RequestRepeated(f"This request has started a turn before ({known.status}).", known.id)
+        earlier = None if request_id is None else turns.by_request(transaction, session_id, request_id)
+        if earlier is not None:
+            raise RequestRepeated(f"This request has started a turn before ({earlier.status}).", earlier.id)
         limits.check(transaction, user, workspace, self._options)
-        place = dispatches.TurnOrigin(user=user, workspace=workspace, queue=turns_queue(workspace))
-        return dispatches.submit(transaction, session_id, said, place, request_id=request_id, rewind_to=rewind_to)
+        origin = dispatches.TurnOrigin(user=user, workspace=workspace, queue=turns_queue(workspace))
+        return dispatches.submit(transaction, session_id, message, origin, request_id=request_id, rewind_to=rewind_to)
 
 
 async def _in_time(writing: Awaitable[T]) -> T:
-    """The result of a write; `StoreError` if it takes too long, because a person is waiting."""
+    """Return the result of a write. Raise `StoreError` if it takes too long, because a person is waiting."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WRITE_SECONDS):
             return await writing
     except TimeoutError:
         raise StoreError(
-            f"The database did not answer within {PATIENCE:g} s, and nobody knows whether it was written. "
+            f"The database did not answer within {WRITE_SECONDS:g} s, so the request may or may not be stored. "
             "Look at the session before you send it again."
         ) from None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from toolgate.sessions.driver import Row, Transaction
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
-_LATELY = 3600
+_RECENT_SECONDS = 3600
 """The period that recent numbers cover, in seconds."""
 
 
@@ -103,12 +103,12 @@ def read_status(transaction: Transaction, *, lease: float) -> ClusterStatus:
     """Read the status. A worker without a heartbeat for `lease` seconds is dead."""
     queues = _queues(transaction)
     all_workers = tuple(_worker(row, lease) for row in workers.all_workers(transaction))
-    lately = _lately(transaction)
+    recent = _recent_turns(transaction)
     turns = TurnStatus(
         waiting=sum(queue.waiting for queue in queues),
         running=sum(queue.running for queue in queues),
         parked=sum(queue.parked for queue in queues),
-        **dict(zip(("done", "failed", "cancelled", "resumed"), map(int, lately), strict=False)),
+        **dict(zip(("done", "failed", "cancelled", "resumed"), map(int, recent), strict=False)),
     )
     return ClusterStatus(
         version=version(),
@@ -117,15 +117,15 @@ def read_status(transaction: Transaction, *, lease: float) -> ClusterStatus:
         workers=all_workers,
         lag=LagStatus(
             oldest_wait=max((queue.oldest_wait for queue in queues), default=0.0),
-            usual_wait=float(lately[4]),
-            longest_wait=float(lately[5]),
+            usual_wait=float(recent[4]),
+            longest_wait=float(recent[5]),
         ),
         problems=tuple(problems(queues, all_workers, turns, version())),
     )
 
 
 def _worker(row: workers.WorkerRow, lease: float) -> WorkerStatus:
-    """A worker's status as computed here: nobody records the silence of the last worker."""
+    """Return a worker's status. `silent` is computed here, because the last worker has nobody to mark it as dead."""
     state = "silent" if row.state != "gone" and row.silent > lease else row.state
     return WorkerStatus(**{name: getattr(row, name) for name in WorkerStatus.model_fields} | {"state": state})
 
@@ -143,7 +143,7 @@ def _queues(transaction: Transaction) -> tuple[QueueStatus, ...]:
     return tuple(QueueStatus(**dict(zip(names, row, strict=True))) for row in rows)
 
 
-def _lately(transaction: Transaction) -> Row:
+def _recent_turns(transaction: Transaction) -> Row:
     wait = "d.claimed_at - d.submitted_at"
     asked = "SELECT 1 FROM approvals a WHERE a.session_id = d.session_id AND a.turn_id = d.turn_id"
     first = f"FILTER (WHERE t.attempt = 1 AND NOT EXISTS ({asked}))"
@@ -154,7 +154,7 @@ def _lately(transaction: Transaction) -> Row:
         f"COALESCE(percentile_cont(0.5) WITHIN GROUP (ORDER BY {wait}) {first}, 0), "
         f"COALESCE(percentile_cont(0.95) WITHIN GROUP (ORDER BY {wait}) {first}, 0) "
         "FROM dispatches d JOIN turns t ON t.id = d.turn_id "
-        f"WHERE d.state = 'ended' AND d.ended_at > {NOW} - {_LATELY}"
+        f"WHERE d.state = 'ended' AND d.ended_at > {NOW} - {_RECENT_SECONDS}"
     )
     assert row is not None
     return row

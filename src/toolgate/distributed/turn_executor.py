@@ -1,4 +1,4 @@
-"""Runs one turn on a worker: keeps the lease of its session, and leaves nothing behind when the lease is lost."""
+"""Runs one turn on a worker while it has the lease of the turn's session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_ATTEMPTS = 20
 """Workers that may be lost while they run one turn."""
-_HOPELESS = f"{MAX_ATTEMPTS} workers were lost while they ran this turn; it is not tried again."
+_TOO_MANY_ATTEMPTS = f"{MAX_ATTEMPTS} workers were lost while they ran this turn; it is not tried again."
 
 
 class TurnOutcome(enum.Enum):
@@ -55,13 +55,13 @@ class ExecutorDependencies:
 class TurnExecutor:
     """Runs one claimed turn."""
 
-    def __init__(self, dependencies: ExecutorDependencies, taken: dispatches.ClaimedTurn) -> None:
+    def __init__(self, dependencies: ExecutorDependencies, claimed: dispatches.ClaimedTurn) -> None:
         self._dependencies = dependencies
-        self._taken = taken
-        self._lease = TurnLease.of(taken.lease)
+        self._claimed = claimed
+        self._lease = TurnLease.of(claimed.lease)
         self._turn: RunningTurn | None = None
         self._given_up: TurnOutcome | None = None
-        self._giving_up = asyncio.Event()
+        self._was_given_up = asyncio.Event()
         self._approver: DurableApprover | None = None
         self._live: LiveWriter | None = None
         self._held_until = 0.0
@@ -70,12 +70,12 @@ class TurnExecutor:
     @property
     def held(self) -> tuple[Lease, str]:
         """The lease to renew, and the id of the turn."""
-        return self._taken.lease, self._taken.turn.id
+        return self._claimed.lease, self._claimed.turn.id
 
     @property
     def job_id(self) -> int:
         """The job of the turn, which needs a heartbeat."""
-        return int(self._taken.job.id)
+        return int(self._claimed.job.id)
 
     def hold(self) -> None:
         """Note that the lease was renewed."""
@@ -95,60 +95,62 @@ class TurnExecutor:
         """Stop running the turn without ending it."""
         if self._given_up is None:
             self._given_up = outcome
-            self._giving_up.set()
+            self._was_given_up.set()
 
     async def run_turn(self) -> TurnOutcome:
         """Run the turn until it ends, is lost or is parked."""
-        taken = self._taken
-        first = taken.position
-        with self._dependencies.db.feed.track(taken.lease.session_id) as position:
-            self._live = LiveWriter(self._dependencies.db, taken.lease, taken.turn.id, lambda: max(first, position()))
+        claimed = self._claimed
+        first = claimed.position
+        with self._dependencies.db.feed.track(claimed.lease.session_id) as position:
+            self._live = LiveWriter(
+                self._dependencies.db, claimed.lease, claimed.turn.id, lambda: max(first, position())
+            )
             try:
-                return await self._tried()
+                return await self._run_with_agent()
             finally:
                 await self._live.close()
 
-    async def _tried(self) -> TurnOutcome:
-        if self._taken.turn.attempt > MAX_ATTEMPTS:
-            return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=_HOPELESS))
+    async def _run_with_agent(self) -> TurnOutcome:
+        if self._claimed.turn.attempt > MAX_ATTEMPTS:
+            return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=_TOO_MANY_ATTEMPTS))
         try:
             async with self._dependencies.agent as loop:
                 return await self._run_turn(loop)
         except (ToolError, PolicyError, WorkspaceError) as error:  # an unknown sub-agent, an invalid policy, lost files
             return await self._end(TurnResult(status="failed", code="INTERNAL_ERROR", message=str(error)))
         except ToolgateError as error:
-            logger("distributed").warning("turn_lost", turn_id=self._taken.turn.id, error=str(error))
+            logger("distributed").warning("turn_lost", turn_id=self._claimed.turn.id, error=str(error))
             return TurnOutcome.lost
 
     async def _run_turn(self, loop: AgentLoop) -> TurnOutcome:
-        taken, dependencies = self._taken, self._dependencies
-        approver = self._approver = self._asking(loop)
-        subagents: Callable[..., SubAgents] = SubAgents  # where the files are
+        claimed, dependencies = self._claimed, self._dependencies
+        approver = self._approver = self._make_approver(loop)
+        subagents: Callable[..., SubAgents] = SubAgents  # in this process, because only it sees the files
         if dependencies.shared:
-            subagents = subagents_on_workers(dependencies.db, taken, lambda: self._given_up is not None)
+            subagents = subagents_on_workers(dependencies.db, claimed, lambda: self._given_up is not None)
         async with loop.turns.resume(
             self._lease,
-            taken.turn.id,
+            claimed.turn.id,
             emit=self._emit,
             approver=approver,
             subagents=subagents,
-            agent=taken.agent,
+            agent=claimed.agent,
             allowed=await self._allowed(),
         ) as turn:
             self._turn = turn
-            if taken.turn.cancel_requested_at is not None:
+            if claimed.turn.cancel_requested_at is not None:
                 turn.stop()
-            ending = await self._to_its_end(turn)
-            return ending if isinstance(ending, TurnOutcome) else await self._end(ending)
+            result = await self._run_until_done(turn)
+            return result if isinstance(result, TurnOutcome) else await self._end(result)
 
     async def _allowed(self) -> list[str]:
-        """What a person has allowed a resumed sub-agent for the rest of its turn."""
-        taken = self._taken
-        asked_in, session_id = taken.parent_session, taken.lease.session_id
-        if asked_in is None or not taken.agent or not taken.resumed:
+        """Return what a person has allowed a resumed sub-agent for the rest of its turn."""
+        claimed = self._claimed
+        asked_in, session_id = claimed.parent_session, claimed.lease.session_id
+        if asked_in is None or not claimed.agent or not claimed.resumed:
             return []
         return await self._dependencies.db.read(
-            lambda tx: allowed_before(tx, session_id, taken.turn.id, taken.agent, asked_in)
+            lambda tx: allowed_before(tx, session_id, claimed.turn.id, claimed.agent, asked_in)
         )
 
     def _emit(self, event: AgentEvent) -> None:
@@ -156,24 +158,24 @@ class TurnExecutor:
             self._live.emit(event)
 
     async def clear_live(self) -> None:
-        """Stop live output. What was shown so far is deleted when the turn is released."""
+        """Stop live output. The database deletes what was shown so far when the turn is released."""
         if self._live is not None:
             await self._live.close()
 
-    async def _to_its_end(self, turn: RunningTurn) -> TurnResult | TurnOutcome:
+    async def _run_until_done(self, turn: RunningTurn) -> TurnResult | TurnOutcome:
         """Run the turn until it ends or is given up."""
         loop = asyncio.get_running_loop()
         running = loop.create_task(run_turn(turn))
-        giving_up = loop.create_task(self._giving_up.wait())
+        giving_up = loop.create_task(self._was_given_up.wait())
         try:
             await asyncio.wait({running, giving_up}, return_when=asyncio.FIRST_COMPLETED)
             if running.done() or self._given_up is None:
-                ending = await running
-                if ending.code not in RETRYABLE:
-                    return ending
+                result = await running
+                if result.code not in RETRYABLE:
+                    return result
                 self.give_up(TurnOutcome.lost)  # first: its sub-agents and approval requests continue
             outcome = self._given_up or TurnOutcome.lost
-            await self._let_go(outcome)
+            await self._release(outcome)
             return outcome
         finally:
             giving_up.cancel()
@@ -181,15 +183,15 @@ class TurnExecutor:
             turn.stop()
             await asyncio.wait({running})
 
-    def _asking(self, loop: AgentLoop) -> DurableApprover:
-        taken, dependencies = self._taken, self._dependencies
+    def _make_approver(self, loop: AgentLoop) -> DurableApprover:
+        claimed, dependencies = self._claimed, self._dependencies
         person = None
-        if taken.parent_session is not None and taken.turn.parent_id is not None:
-            person = (taken.parent_session, taken.turn.parent_id)
+        if claimed.parent_session is not None and claimed.turn.parent_id is not None:
+            person = (claimed.parent_session, claimed.turn.parent_id)
         return DurableApprover(
             loop.sessions,
-            taken.lease,
-            taken.turn.id,
+            claimed.lease,
+            claimed.turn.id,
             timeout=dependencies.approval_timeout,
             asked_in=person,
             resumable=True,
@@ -197,38 +199,38 @@ class TurnExecutor:
             park=lambda: self.give_up(TurnOutcome.parked),
         )
 
-    async def _let_go(self, outcome: TurnOutcome) -> None:
-        """Release the session first: whatever the turn writes while it stops is refused, as after a crash."""
+    async def _release(self, outcome: TurnOutcome) -> None:
+        """Release the session before the turn stops, so that whatever the turn still writes is refused."""
         self._lease.void()
         if self._approver is not None:
             self._approver.parked = True
         if outcome is TurnOutcome.lost:
             return
-        handoff_state = self._carried()
+        handoff_state = self._handoff_state()
         await self.clear_live()
-        let_go = dispatches.park if outcome is TurnOutcome.parked else dispatches.put_back
-        await self._dependencies.db.write(lambda tx: let_go(tx, self._taken, handoff_state))
-        self._kept(handoff_state)
+        release = dispatches.park if outcome is TurnOutcome.parked else dispatches.put_back
+        await self._dependencies.db.write(lambda tx: release(tx, self._claimed, handoff_state))
+        self._mark_handoff_stored(handoff_state)
 
-    async def _end(self, ending: TurnResult) -> TurnOutcome:
-        said = {"status": ending.status, "code": ending.code, "error": ending.message, "details": ending.details}
-        taken, handoff_state = self._taken, self._carried()
+    async def _end(self, result: TurnResult) -> TurnOutcome:
+        columns = {"status": result.status, "code": result.code, "error": result.message, "details": result.details}
+        claimed, handoff_state = self._claimed, self._handoff_state()
         await self.clear_live()
         try:
             await self._dependencies.db.write(
                 lambda tx: dispatches.finish(
-                    tx, taken.lease, taken.turn.id, said, job=taken.job, handoff_state=handoff_state
+                    tx, claimed.lease, claimed.turn.id, columns, job=claimed.job, handoff_state=handoff_state
                 )
             )
         except SessionFenced:
             return TurnOutcome.lost
-        self._kept(handoff_state)
+        self._mark_handoff_stored(handoff_state)
         return TurnOutcome.ended
 
-    def _carried(self) -> str | None:
-        """What the session hands on, if it is not stored yet. A sub-agent has only one turn and hands nothing on."""
+    def _handoff_state(self) -> str | None:
+        """Return the state for the session's next turn, if it has changed. A sub-agent has only one turn: None."""
         return None if self._turn is None or self._turn.handoff is None else self._turn.handoff.if_changed()
 
-    def _kept(self, handoff_state: str | None) -> None:
+    def _mark_handoff_stored(self, handoff_state: str | None) -> None:
         if self._turn is not None and self._turn.handoff is not None:
             self._turn.handoff.mark_stored(handoff_state)

@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from toolgate.distributed.workers import WorkerState
     from toolgate.sessions import Database, Lease
 
-_MAX_BREAKS = 5
-"""Attempts at a turn that fails in an unexpected way."""
-_ANSWER = 3.0
+_MAX_FAILURES = 5
+"""Attempts at a turn that fails in an unexpected way, before it ends as failed."""
+_STATUS_SECONDS = 3.0
 """Seconds that a request for the status waits for the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceRuntime:
-    """What the turns of one workspace run with."""
+    """How a worker runs the turns of one workspace."""
 
     db: Database
     agent_of: Callable[[str, Lease], AbstractAsyncContextManager[AgentLoop]]
     """Returns the agent of a user, for the session of the lease."""
     shared: bool = True
     """Whether other workers see the same files: then sub-agents may run there."""
-    place: str = ""
+    directory: str = ""
     """The directory of the workspace."""
 
 
@@ -69,11 +69,11 @@ class Worker:
         self._reaper = Reaper(db, options, approval_timeout)
         self._state: WorkerState = "ready"
         self._executors: dict[str, TurnExecutor] = {}
-        self._heartbeat = Heartbeat(url, self._about, self._executors, options.lease)
+        self._heartbeat = Heartbeat(url, self._info, self._executors, options.lease)
         self._claimer = Claimer(db, self.id, tuple(runtimes), options, self._run_turn)
-        self._breaks: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
         """How often a turn has failed in an unexpected way."""
-        self._regular: list[asyncio.Task[None]] = []
+        self._background_tasks: list[asyncio.Task[None]] = []
 
     @property
     def running(self) -> int:
@@ -100,7 +100,7 @@ class Worker:
     async def status(self) -> ClusterStatus | None:
         """The status of the cluster; None if the database is unavailable."""
         try:
-            async with asyncio.timeout(_ANSWER):
+            async with asyncio.timeout(_STATUS_SECONDS):
                 return await self._db.read(lambda tx: read_status(tx, lease=self._options.lease))
         except (ToolgateError, TimeoutError):
             return None
@@ -110,10 +110,10 @@ class Worker:
         await turn_queue.prepare(self._db, self._url)
         await self._heartbeat.beat()
         loop = asyncio.get_running_loop()
-        self._regular = [
+        self._background_tasks = [
             loop.create_task(turn_queue.listen(self._url, self._claimer.wake), name="toolgate-queue"),
             loop.create_task(self._heartbeat.keep(), name="toolgate-heartbeat"),
-            loop.create_task(self._keep_looking(), name="toolgate-reaper"),
+            loop.create_task(self._run_reaper(), name="toolgate-reaper"),
         ]
         self._claimer.start()
 
@@ -137,9 +137,9 @@ class Worker:
             await self._heartbeat.close()
             return
         await self.drain()
-        for task in self._regular:
+        for task in self._background_tasks:
             task.cancel()
-        await asyncio.wait(self._regular)
+        await asyncio.wait(self._background_tasks)
         self._claimer.cancel()
         try:
             await self._db.write(lambda tx: workers.leave(tx, self.id))
@@ -147,62 +147,62 @@ class Worker:
             logger("distributed").warning("worker_not_signed_off", error=str(error))
         await self._heartbeat.close()
 
-    async def _run_turn(self, taken: ClaimedTurn) -> None:
+    async def _run_turn(self, claimed: ClaimedTurn) -> None:
         """Run a claimed turn until it has ended, is parked, or is in its queue again."""
-        turn_id = taken.turn.id
+        turn_id = claimed.turn.id
         older = self._executors.get(turn_id)
         if older is not None:  # this worker was thought dead, and has claimed its own turn again
             older.give_up(TurnOutcome.lost)
         try:
-            outcome = await self._execute(taken)
+            outcome = await self._execute(claimed)
         except Exception as error:  # noqa: BLE001 - whatever it was, the turn must end or go back into its queue
             logger("distributed").error("turn_broke", turn_id=turn_id, error=type(error).__name__, exc_info=error)
-            outcome = await self._broken(taken, type(error).__name__)
+            outcome = await self._retry_or_fail(claimed, type(error).__name__)
         if outcome is TurnOutcome.lost:
-            await retry_until_available(lambda: self._db.write(lambda tx: dispatches.put_back(tx, taken)))
+            await retry_until_available(lambda: self._db.write(lambda tx: dispatches.put_back(tx, claimed)))
         else:
-            self._breaks.pop(turn_id, None)
+            self._failures.pop(turn_id, None)
 
-    async def _execute(self, taken: ClaimedTurn) -> TurnOutcome:
-        runtime, turn_id = self._runtimes[taken.workspace], taken.turn.id
+    async def _execute(self, claimed: ClaimedTurn) -> TurnOutcome:
+        runtime, turn_id = self._runtimes[claimed.workspace], claimed.turn.id
         dependencies = ExecutorDependencies(
             db=runtime.db,
-            agent=runtime.agent_of(taken.user, taken.lease),
+            agent=runtime.agent_of(claimed.user, claimed.lease),
             options=self._options,
             approval_timeout=self._approval_timeout,
             shared=runtime.shared,
         )
-        executor = self._executors[turn_id] = TurnExecutor(dependencies, taken)
+        executor = self._executors[turn_id] = TurnExecutor(dependencies, claimed)
         try:
             return await executor.run_turn()
         finally:
             if self._executors.get(turn_id) is executor:
                 del self._executors[turn_id]
 
-    async def _broken(self, taken: ClaimedTurn, what: str) -> TurnOutcome:
-        """End a turn that fails here every time; any other is tried again."""
-        turn_id = taken.turn.id
-        self._breaks[turn_id] += 1
-        if self._breaks[turn_id] < _MAX_BREAKS:
+    async def _retry_or_fail(self, claimed: ClaimedTurn, error_name: str) -> TurnOutcome:
+        """Return the turn to its queue; end it as failed if it has failed here too often."""
+        turn_id = claimed.turn.id
+        self._failures[turn_id] += 1
+        if self._failures[turn_id] < _MAX_FAILURES:
             return TurnOutcome.lost
-        ending = {"status": "failed", "code": "INTERNAL_ERROR", "error": f"The turn could not be run ({what})."}
+        result = {"status": "failed", "code": "INTERNAL_ERROR", "error": f"The turn could not be run ({error_name})."}
         try:
-            await self._db.write(lambda tx: dispatches.finish(tx, taken.lease, turn_id, ending, job=taken.job))
+            await self._db.write(lambda tx: dispatches.finish(tx, claimed.lease, turn_id, result, job=claimed.job))
         except ToolgateError as error:
             logger("distributed").warning("turn_not_ended", turn_id=turn_id, error=str(error))
             return TurnOutcome.lost
         return TurnOutcome.ended
 
-    async def _keep_looking(self) -> None:
+    async def _run_reaper(self) -> None:
         while True:
             await asyncio.sleep(pause_of(self._options.lease))
             await self._reaper.round()
 
-    def _about(self) -> workers.WorkerInfo:
+    def _info(self) -> workers.WorkerInfo:
         return workers.WorkerInfo(
             id=self.id,
             version=version(),
-            places={name: runtime.place for name, runtime in self._runtimes.items()},
+            places={name: runtime.directory for name, runtime in self._runtimes.items()},
             slots=self._options.slots,
             running=len(self._executors),
             state=self._state,

@@ -14,7 +14,7 @@ from toolgate.sessions.driver import Transaction
 
 WorkerState = Literal["ready", "draining", "gone"]
 
-_KEPT = 86_400
+_MEMORY_SECONDS = 86_400
 """Seconds for which a worker that has gone is remembered."""
 
 
@@ -70,7 +70,7 @@ def leave(transaction: Transaction, worker_id: str) -> None:
 
 def remove_dead(transaction: Transaction, timeout: float) -> list[str]:
     """Mark workers without a heartbeat as gone and return them; forget those that left long ago."""
-    transaction.run(f"DELETE FROM workers WHERE state = 'gone' AND seen_at < {NOW} - {_KEPT}")
+    transaction.run(f"DELETE FROM workers WHERE state = 'gone' AND seen_at < {NOW} - {_MEMORY_SECONDS}")
     sql = f"UPDATE workers SET state = 'gone', running = 0 WHERE state <> 'gone' AND seen_at < {NOW} - ?1 RETURNING id"
     return [row[0] for row in transaction.rows(sql, timeout)]
 
@@ -87,6 +87,6 @@ def all_workers(transaction: Transaction) -> list[WorkerRow]:
 
 
 def _places(stored: str) -> dict[str, str]:
-    """Workers of an earlier version stored only the names."""
+    """Return the stored workspaces and their directories. Workers of an earlier version stored only the names."""
     found = json.loads(stored)
     return found if isinstance(found, dict) else dict.fromkeys(found, "")

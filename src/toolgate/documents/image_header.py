@@ -29,7 +29,7 @@ def image_header(data: bytes) -> ImageHeader | None:
     return None
 
 
-def is_whole(header: ImageHeader, data: bytes) -> bool:
+def is_complete(header: ImageHeader, data: bytes) -> bool:
     """Whether the file has a size and ends as its format wants it; the pixels are not looked at."""
     if not (header.width and header.height):
         return False

@@ -1,11 +1,11 @@
-"""Pictures for models: small enough, whole, and in a format that every provider takes."""
+"""Pictures for models: small enough, complete, and in a format that every provider accepts."""
 
 from __future__ import annotations
 
 import os
 from typing import Any, Final, cast
 
-from toolgate.documents.image_header import SAMPLE, ImageHeader, image_header, is_whole
+from toolgate.documents.image_header import SAMPLE, ImageHeader, image_header, is_complete
 from toolgate.documents.job import decode, is_installed
 from toolgate.documents.worker import MEMORY, SECONDS
 from toolgate.errors import ToolError
@@ -40,7 +40,7 @@ def read_image(stop: Stop, fd: int, name: str) -> tuple[ImageContent, str]:
     if header.width * header.height > MAX_PIXELS:
         raise unusable(name, f"has {_size(header)} pixels; pictures are decoded up to {MAX_PIXELS:,} pixels")
     if not is_installed("pillow"):
-        return _as_it_is(fd, size, header, name), ""
+        return _unscaled(fd, size, header, name), ""
     return _scaled(stop, fd, size, header, name)
 
 
@@ -81,7 +81,7 @@ def unusable(name: str, why: str) -> ToolError:
     )
 
 
-def _as_it_is(fd: int, size: int, header: ImageHeader, name: str) -> ImageContent:
+def _unscaled(fd: int, size: int, header: ImageHeader, name: str) -> ImageContent:
     """The file without decoding it, if it is small enough and complete."""
     if size > _UNSCALED_BYTES or max(header.width, header.height) > _UNSCALED_SIDE:
         raise ToolError(
@@ -91,7 +91,7 @@ def _as_it_is(fd: int, size: int, header: ImageHeader, name: str) -> ImageConten
             f"Ask the user to install it ({INSTALL}), or make a smaller copy with a command.",
         )
     data = os.pread(fd, size, 0)
-    if not is_whole(header, data):
+    if not is_complete(header, data):
         raise _broken(header, name)
     return _content(data, header.media_type, header.width, header.height, name)
 
@@ -101,9 +101,9 @@ def _scaled(stop: Stop, fd: int, size: int, header: ImageHeader, name: str) -> t
     task = {"task": "image", "pixels": MAX_PIXELS, "side": MAX_SIDE, "max_bytes": MAX_BYTES, "bytes": size}
     frames = decode(stop, fd, task)
     if frames.error is not None:
-        word, said = frames.error
+        word, detail = frames.error
         if word == "pixels":
-            raise unusable(name, f"has {said} pixels; pictures are decoded up to {MAX_PIXELS:,} pixels")
+            raise unusable(name, f"has {detail} pixels; pictures are decoded up to {MAX_PIXELS:,} pixels")
         if word in ("limits", "memory"):
             raise unusable(name, f"cannot be decoded within {MEMORY >> 20} MiB and {SECONDS} s")
         raise _broken(header, name)
@@ -111,10 +111,10 @@ def _scaled(stop: Stop, fd: int, size: int, header: ImageHeader, name: str) -> t
     if head.get("same"):
         return _content(os.pread(fd, size, 0), header.media_type, head["width"], head["height"], name), ""
     image = _content(data, head["media_type"], head["width"], head["height"], name)
-    return image, _what_was_done(header, head)
+    return image, _changes_note(header, head)
 
 
-def _what_was_done(header: ImageHeader, head: dict[str, Any]) -> str:
+def _changes_note(header: ImageHeader, head: dict[str, Any]) -> str:
     notes = []
     if (head["width"], head["height"]) != (header.width, header.height):
         notes.append(f"It is shown as {head['width']} × {head['height']} pixels.")

@@ -33,7 +33,7 @@ class Notebook:
     lines: tuple[str, ...]
     """The cells as text."""
     images: tuple[ImageContent, ...]
-    whole: bool
+    complete: bool
     """Whether all cells are in `lines`."""
 
 
@@ -55,7 +55,7 @@ def read_notebook(stop: Stop, fd: int, name: str) -> Notebook:
         language=str(head["language"]),
         lines=tuple("\n".join(texts).split("\n")) if texts else (),
         images=images,
-        whole=len(texts) == int(head["cells"]) and frames.error is None,
+        complete=len(texts) == int(head["cells"]) and frames.error is None,
     )
 
 

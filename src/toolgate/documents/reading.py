@@ -35,7 +35,7 @@ class Document:
     """What a model gets of a document."""
 
     media_type: str
-    said: str
+    summary: str
     """What it is, and how to read on."""
     content: str = ""
     images: tuple[ImageContent, ...] = ()
@@ -45,7 +45,7 @@ class Document:
 
 
 def read_document(stop: Stop, workspace: Workspace, path: str, wanted: DocumentPart) -> Document | None:
-    """Return the document, or None if the file is none by its content. Raises `ToolError`."""
+    """Return the document, or None if the content is that of another file. Raises `ToolError`."""
     with workspace.open_file(path) as opened:
         sample = opened.read(SAMPLE, 0)
         if sample.startswith(b"%PDF-"):
@@ -70,8 +70,8 @@ def _image(stop: Stop, opened: OpenedFile, path: str) -> Document:
     if header.width:
         size = f"{header.width} × {header.height}"
     kind = format_name(header.media_type)
-    said = f"{quote(path)} is a picture: {kind}, {size} pixels, {opened.stat.st_size:,} bytes. {note}".strip()
-    return Document(media_type=image.media_type, said=said, images=(image,), **_state(opened))
+    summary = f"{quote(path)} is a picture: {kind}, {size} pixels, {opened.stat.st_size:,} bytes. {note}".strip()
+    return Document(media_type=image.media_type, summary=summary, images=(image,), **_state(opened))
 
 
 def _pdf(stop: Stop, opened: OpenedFile, path: str, wanted: DocumentPart) -> Document:
@@ -84,7 +84,7 @@ def _pdf(stop: Stop, opened: OpenedFile, path: str, wanted: DocumentPart) -> Doc
     truncated = found.next_page is not None or more is not None
     return Document(
         media_type="application/pdf",
-        said=_about_pages(found, path, wanted, more),
+        summary=_about_pages(found, path, wanted, more),
         content="\n".join(shown),
         images=found.images,
         truncated=truncated,
@@ -117,14 +117,14 @@ def _notebook(stop: Stop, opened: OpenedFile, path: str, wanted: DocumentPart) -
     sentences = [f"{quote(path)} is a notebook{language} of {found.cells} {cells}, which count from 0."]
     if more is not None:
         sentences.append(f"More lines follow: use start_line={more} to read on.")
-    elif not found.whole:
+    elif not found.complete:
         sentences.append("It has more cells than can be shown; look at the rest with a command such as 'jq'.")
     return Document(
         media_type="application/x-ipynb+json",
-        said=" ".join(sentences),
+        summary=" ".join(sentences),
         content="\n".join(shown),
         images=found.images if wanted.start_line == 1 else (),
-        truncated=more is not None or not found.whole,
+        truncated=more is not None or not found.complete,
         **_state(opened),
     )
 

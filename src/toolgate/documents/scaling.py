@@ -29,9 +29,9 @@ def work(task: dict[str, Any]) -> None:
         image.draft("RGB", (task["side"], task["side"]))
         image.load()
         fits = max(width, height) <= task["side"] and task["bytes"] <= task["max_bytes"]
-        turned = image.getexif().get(0x0112, 1) != 1
-        taken = (only,) if only else _FORMATS
-        if fits and not turned and image.format in taken and getattr(image, "n_frames", 1) == 1:
+        rotated = image.getexif().get(0x0112, 1) != 1
+        accepted = (only,) if only else _FORMATS
+        if fits and not rotated and image.format in accepted and getattr(image, "n_frames", 1) == 1:
             answer({"same": True, "width": width, "height": height})
             return
         send(
@@ -42,12 +42,12 @@ def work(task: dict[str, Any]) -> None:
 def send(image: Image.Image, side: int, limit: int, only: str | None = None, **more: Any) -> None:
     """Answer with a picture of at most `side` pixels a side and `limit` bytes, in the format `only` if it is given."""
     sharp = image.mode in ("1", "L", "LA", "P", "PA", "RGBA", "I", "I;16")
-    whole = image.convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
+    converted = image.convert("RGBA" if "A" in image.mode or "transparency" in image.info else "RGB")
     while True:
-        whole.thumbnail((side, side))
-        data, kind = _encoded(whole, limit, sharp, only)
+        converted.thumbnail((side, side))
+        data, kind = _encoded(converted, limit, sharp, only)
         if len(data) <= limit or side <= _MIN_SIDE:
-            answer({"media_type": kind, "width": whole.width, "height": whole.height, **more}, data)
+            answer({"media_type": kind, "width": converted.width, "height": converted.height, **more}, data)
             return
         side = side * 3 // 4
 

@@ -21,7 +21,7 @@ from toolgate.gateway.auth import Authenticator
 from toolgate.gateway.guard import Guard, Receive, Scope, Send
 from toolgate.gateway.metrics import render_metrics
 from toolgate.gateway.outputs import serve_output
-from toolgate.gateway.pictures import serve_picture, take_picture
+from toolgate.gateway.pictures import receive_picture, serve_picture
 from toolgate.gateway.remote import cluster_metrics, create_service, status_page, workers_model
 from toolgate.gateway.service import Service
 from toolgate.gateway.tokens import tokens_of
@@ -54,7 +54,7 @@ def create_app(
 ) -> Starlette:
     """Create the gateway. It migrates its database at startup, and creates a token if the settings have none.
 
-    `tools` are added to the built-in ones; a `registry` has all the tools that there are.
+    `tools` are added to the built-in ones. A `registry` replaces both: the gateway has its tools and no others.
 
     `app.state.access` knows the tokens; its `code_for(user)` creates a one-time code. `app.state.service` is set while
     the gateway runs, and `app.state.failure` if it could not start.
@@ -179,7 +179,7 @@ async def _picture(request: Request) -> Response:
 
 
 async def _new_picture(request: Request) -> Response:
-    return await take_picture(request.app.state.service, request.app.state.authenticator, request)
+    return await receive_picture(request.app.state.service, request.app.state.authenticator, request)
 
 
 async def _output(request: Request) -> Response:
@@ -191,15 +191,15 @@ async def _metrics(request: Request) -> Response:
     state = request.app.state
     if state.authenticator.identify(request.scope) is None:
         return JSONResponse({"error": "Send a token."}, status_code=401)
-    elsewhere = state.settings.distributed.role != "local"
-    cluster = await cluster_metrics(state.database, state.settings) if elsewhere else ""
+    has_workers = state.settings.distributed.role != "local"
+    cluster = await cluster_metrics(state.database, state.settings) if has_workers else ""
     headers = {"cache-control": "no-store"}
     try:
         body, kind = render_metrics(state.service)
     except ImportError:
         if not cluster:
-            needed = "This needs another package: pip install 'toolgate[metrics]'."
-            return JSONResponse({"error": needed}, status_code=501)
+            message = "This needs another package: pip install 'toolgate[metrics]'."
+            return JSONResponse({"error": message}, status_code=501)
         return Response(cluster, media_type="text/plain; version=0.0.4", headers=headers)
     return Response(body + cluster.encode(), media_type=kind, headers=headers)
 

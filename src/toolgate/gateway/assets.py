@@ -43,17 +43,17 @@ _MODULES = "modules.html"
 _ENTRY = "main"
 _COMMENT = re.compile(rb"^[ \t]*(//.*|/\*\*.*\*/)$", re.MULTILINE)
 """A comment on a line of its own."""
-_SHOWN = re.compile(r"""(?<=\b(?:title|label)=")[^"]+|(?<=placeholder=")[^"]+|(?<=>)[^<>]*[^<>\s][^<>]*(?=<)""")
-"""What people read of an HTML file: text, and the attributes that are read out or shown."""
+_VISIBLE_TEXT = re.compile(r"""(?<=\b(?:title|label)=")[^"]+|(?<=placeholder=")[^"]+|(?<=>)[^<>]*[^<>\s][^<>]*(?=<)""")
+"""Matches what people read of an HTML file: its text, and the attributes that a browser shows or reads out."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asset:
     body: bytes
-    packed: bytes | None
+    compressed: bytes | None
     """The compressed body, if it is shorter."""
-    kind: str
-    tag: str
+    media_type: str
+    etag: str
 
 
 class Assets:
@@ -63,11 +63,11 @@ class Assets:
     """
 
     def __init__(self, directory: Path = STATIC, language: str = "auto") -> None:
-        self._files = {name: _asset(path) for name, path in _found(directory)}
-        self._files |= _joined(self._files)
+        self._files = {name: _asset(path) for name, path in _find_files(directory)}
+        self._files |= _bundled(self._files)
         self._language = language
         self._translated = {tag: _translated(directory, tag) for tag in LANGUAGES if tag != ENGLISH}
-        self._tables = {f"{tag}.js": _script(tag) for tag in self._translated}
+        self._tables = {f"{tag}.js": _translation_script(tag) for tag in self._translated}
         self._tables |= {f"joined/{name}": asset for name, asset in self._tables.items()}
 
     def language(self, request: Request) -> str:
@@ -85,61 +85,61 @@ class Assets:
         if asset is None:
             return Response("Not found", status_code=404, media_type="text/plain")
         vary = "accept-encoding, accept-language" if name.endswith(".html") else "accept-encoding"
-        headers = {"etag": asset.tag, "cache-control": "no-cache", "vary": vary}
-        if request.headers.get("if-none-match") == asset.tag:
+        headers = {"etag": asset.etag, "cache-control": "no-cache", "vary": vary}
+        if request.headers.get("if-none-match") == asset.etag:
             return Response(status_code=304, headers=headers)
         body = asset.body
-        if asset.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
-            body, headers["content-encoding"] = asset.packed, "gzip"
-        return Response(body, headers=headers, media_type=asset.kind)
+        if asset.compressed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+            body, headers["content-encoding"] = asset.compressed, "gzip"
+        return Response(body, headers=headers, media_type=asset.media_type)
 
 
-def _joined(files: Mapping[str, _Asset]) -> dict[str, _Asset]:
+def _bundled(files: Mapping[str, _Asset]) -> dict[str, _Asset]:
     """Return the joined scripts, and the page that loads them; the page with modules gets another name."""
     entry, page = f"{_ENTRY}.js", files.get(_PAGE)
     if page is None or entry not in files:
         return {}
     modules = {name.removesuffix(".js"): asset.body.decode() for name, asset in files.items() if name.endswith(".js")}
-    scripts = {f"joined/{name}.js": _packed(text.encode(), ".js") for name, text in bundle(modules, _ENTRY).items()}
+    scripts = {f"joined/{name}.js": _make_asset(text.encode(), ".js") for name, text in bundle(modules, _ENTRY).items()}
     shown = bundled_page(page.body.decode(), _ENTRY)
-    return {**scripts, _PAGE: _packed(shown.encode(), ".html"), _MODULES: page}
+    return {**scripts, _PAGE: _make_asset(shown.encode(), ".html"), _MODULES: page}
 
 
-def _found(directory: Path, prefix: str = "") -> Iterator[tuple[str, Path]]:
+def _find_files(directory: Path, prefix: str = "") -> Iterator[tuple[str, Path]]:
     if not directory.is_dir():
         return
     for path in sorted(directory.iterdir()):
         if path.is_symlink() or path.name.startswith("."):
             continue
         if path.is_dir():
-            yield from _found(path, f"{prefix}{path.name}/")
+            yield from _find_files(path, f"{prefix}{path.name}/")
         elif path.is_file() and path.suffix in _TYPES:
             yield f"{prefix}{path.name}", path
 
 
 def _asset(path: Path) -> _Asset:
     body = path.read_bytes()
-    return _packed(_COMMENT.sub(b"", body) if path.suffix == ".js" else body, path.suffix)
+    return _make_asset(_COMMENT.sub(b"", body) if path.suffix == ".js" else body, path.suffix)
 
 
-def _packed(body: bytes, suffix: str) -> _Asset:
-    packed = gzip.compress(body, 9, mtime=0)
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    return _Asset(body, packed if len(packed) < len(body) else None, _TYPES[suffix], tag)
+def _make_asset(body: bytes, suffix: str) -> _Asset:
+    compressed = gzip.compress(body, 9, mtime=0)
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    return _Asset(body, compressed if len(compressed) < len(body) else None, _TYPES[suffix], etag)
 
 
 def _translated(directory: Path, language: str) -> dict[str, _Asset]:
     """Return the HTML files in a language."""
-    pages = {name: path.read_text("utf-8") for name, path in _found(directory) if path.suffix == ".html"}
+    pages = {name: path.read_text("utf-8") for name, path in _find_files(directory) if path.suffix == ".html"}
     if _PAGE in pages:
         pages |= {_MODULES: pages[_PAGE], _PAGE: bundled_page(pages[_PAGE], _ENTRY)}
-    return {name: _packed(in_language(text, language).encode(), ".html") for name, text in pages.items()}
+    return {name: _make_asset(in_language(text, language).encode(), ".html") for name, text in pages.items()}
 
 
 def in_language(page: str, language: str) -> str:
     """Return an HTML file with its texts in a language, and with that language's tag."""
     texts = table(language, "page")
-    shown = _SHOWN.sub(lambda found: _replaced(found[0], texts), page)
+    shown = _VISIBLE_TEXT.sub(lambda found: _replaced(found[0], texts), page)
     return shown.replace(f'<html lang="{ENGLISH}">', f'<html lang="{language}">', 1)
 
 
@@ -148,10 +148,10 @@ def _replaced(text: str, texts: Mapping[str, str]) -> str:
     return text.replace(words, html.escape(texts[words])) if words in texts else text
 
 
-def _script(language: str) -> _Asset:
+def _translation_script(language: str) -> _Asset:
     """Return the table of a language as a module of the page."""
     texts, phrases = (
         json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
         for shown in (dict(table(language, "page")), {**table(language, "approval"), **table(language, "reason")})
     )
-    return _packed(f"export default {texts};\nexport const phrases = {phrases};\n".encode(), ".js")
+    return _make_asset(f"export default {texts};\nexport const phrases = {phrases};\n".encode(), ".js")

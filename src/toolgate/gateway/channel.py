@@ -189,9 +189,9 @@ class Channel:
 
     def failed(self, position: int, message: str) -> None:
         """Send the failure of a turn after its events. If the log cannot be read, do not wait for it."""
-        telling = asyncio.get_running_loop().create_task(self._send_failure(position, message))
-        self._sending.add(telling)
-        telling.add_done_callback(self._sending.discard)
+        task = asyncio.get_running_loop().create_task(self._send_failure(position, message))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
 
     async def _send_failure(self, position: int, message: str) -> None:
         with contextlib.suppress(TimeoutError):

@@ -66,8 +66,8 @@ class ClientConnection:
         self._receive = receive
         self._methods = Methods(self)
         self._rate = float(service.settings.max_requests_per_second)
-        self._left = 2 * self._rate
-        self._checked = time.monotonic()
+        self._allowance = 2 * self._rate
+        self._allowance_updated = time.monotonic()
         self._hang_up = hang_up
 
     async def run(self) -> None:
@@ -78,7 +78,7 @@ class ClientConnection:
                 await self._limit_rate()
                 if self.outbox.closed:  # the connection is being closed, so no more requests are read
                     break
-                await self._take(message)
+                await self._handle_message(message)
         finally:
             stuck = self.outbox.sending_since is not None
             self.outbox.close(1000, "")
@@ -97,12 +97,12 @@ class ClientConnection:
     async def _limit_rate(self) -> None:
         """Limit the request rate; a client that sends faster has to wait."""
         now = time.monotonic()
-        self._left = min(2 * self._rate, self._left + (now - self._checked) * self._rate) - 1
-        self._checked = now
-        if self._left < 0:
-            await asyncio.sleep(-self._left / self._rate)
+        self._allowance = min(2 * self._rate, self._allowance + (now - self._allowance_updated) * self._rate) - 1
+        self._allowance_updated = now
+        if self._allowance < 0:
+            await asyncio.sleep(-self._allowance / self._rate)
 
-    async def _take(self, message: MutableMapping[str, Any]) -> None:
+    async def _handle_message(self, message: MutableMapping[str, Any]) -> None:
         text = message.get("text")
         if text is None:
             self.outbox.put(error(None, "PARSE_ERROR", "Frames are text: send JSON, not bytes."))
@@ -121,8 +121,10 @@ class ClientConnection:
         try:
             request = Request.model_validate(frame)
         except ValidationError as problem:
-            only = request_id is not None and all(one["loc"][:1] == ("params",) for one in problem.errors())
-            code = "INVALID_PARAMS" if only else "PARSE_ERROR"
+            only_params_invalid = request_id is not None and all(
+                one["loc"][:1] == ("params",) for one in problem.errors()
+            )
+            code = "INVALID_PARAMS" if only_params_invalid else "PARSE_ERROR"
             self.outbox.put(error(request_id, code, f"This is not a request: {_describe(problem)}"))
             return
         if request_id is None:

@@ -31,14 +31,14 @@ class DurableFeed:
     def __init__(self, db: Database, sessions: SessionStore) -> None:
         self._db = db
         self._sessions = sessions
-        self._watching: dict[str, _Watching] = {}
+        self._readers: dict[str, _LiveReader] = {}
 
     async def events(self, session_id: str, after_seq: int = 0, *, limit: int = 1000) -> Sequence[Event]:
-        """Events of the log after a number."""
+        """Return the events of the log after a number."""
         return await self._sessions.events(session_id, after_seq, limit=limit)
 
     async def follow(self, session_id: str, after_seq: int = 0) -> AsyncGenerator[Event, None]:
-        """Events of the log after a number, and every event that any process adds."""
+        """Yield the events of the log after a number, then every event that any process adds."""
         while True:
             try:
                 async with contextlib.aclosing(self._sessions.follow(session_id, after_seq)) as events:
@@ -51,19 +51,19 @@ class DurableFeed:
 
     def listen(self, session_id: str, listener: LiveListener) -> None:
         """Send live output to the listener, beginning with the message that is being written."""
-        watching = self._watching.get(session_id)
-        if watching is None:
-            watching = self._watching[session_id] = _Watching(self._db, session_id)
-        watching.listeners.append(listener)
-        if watching.latest is not None:
-            listener.text(watching.latest.base, 0, watching.latest.content)
+        reader = self._readers.get(session_id)
+        if reader is None:
+            reader = self._readers[session_id] = _LiveReader(self._db, session_id)
+        reader.listeners.append(listener)
+        if reader.latest is not None:
+            listener.text(reader.latest.base, 0, reader.latest.content)
 
     def so_far(self, session_id: str) -> tuple[int, str]:
-        """The number of the event before the message that is being written, and its text so far."""
-        watching = self._watching.get(session_id)
-        if watching is None or watching.latest is None:
+        """Return the number of the event before the message that is being written, and the message's text so far."""
+        reader = self._readers.get(session_id)
+        if reader is None or reader.latest is None:
             return 0, ""
-        return watching.latest.base, watching.latest.content
+        return reader.latest.base, reader.latest.content
 
     def failure(self, session_id: str) -> str:
         """Always empty: workers retry until the end of a turn is stored."""
@@ -71,14 +71,14 @@ class DurableFeed:
 
     def leave(self, session_id: str, listener: LiveListener) -> None:
         """Send nothing more to the listener."""
-        watching = self._watching[session_id]
-        watching.listeners.remove(listener)
-        if not watching.listeners:
-            watching.task.cancel()
-            del self._watching[session_id]
+        reader = self._readers[session_id]
+        reader.listeners.remove(listener)
+        if not reader.listeners:
+            reader.task.cancel()
+            del self._readers[session_id]
 
 
-class _Watching:
+class _LiveReader:
     """Reads the live output of one session whenever there may be more."""
 
     def __init__(self, db: Database, session_id: str) -> None:
@@ -96,7 +96,7 @@ class _Watching:
                 news.clear()
                 try:
                     await self._db.driver.listen()
-                    self._tell(await self._db.read(lambda tx: live.read_live(tx, self._session_id, self._printed)))
+                    self._publish(await self._db.read(lambda tx: live.read_live(tx, self._session_id, self._printed)))
                 except StoreError as error:
                     logger("distributed").info("live_not_read", error=type(error).__name__)
                     await asyncio.sleep(_RETRY_SECONDS)
@@ -105,18 +105,18 @@ class _Watching:
                     async with asyncio.timeout(_POLL_SECONDS):
                         await news.wait()
 
-    def _tell(self, found: LiveView) -> None:
+    def _publish(self, found: LiveView) -> None:
         self._printed = found.number
         if found.text is not None and found.text != self.latest:
-            self._tell_text(found.text)
+            self._publish_text(found.text)
         for piece in found.output:
             for listener in list(self.listeners):
                 listener.output(piece.call_id, piece.stream, piece.text, piece.left_out)
 
-    def _tell_text(self, said: LiveText) -> None:
+    def _publish_text(self, live_text: LiveText) -> None:
         before = self.latest
-        same = before is not None and (before.turn_id, before.base) == (said.turn_id, said.base)
+        same = before is not None and (before.turn_id, before.base) == (live_text.turn_id, live_text.base)
         known = len(before.content) if before is not None and same else 0
-        self.latest = said
+        self.latest = live_text
         for listener in list(self.listeners):
-            listener.text(said.base, known, said.content[known:])
+            listener.text(live_text.base, known, live_text.content[known:])

@@ -19,46 +19,46 @@ Samples = Iterable[tuple[Mapping[str, str], float]]
 
 def as_metrics(status: ClusterStatus | None) -> str:
     """The cluster's gauges. Without a status the database was unavailable, and only that is reported."""
-    up = _shared("toolgate_database_up", "Whether the database answered.", [({}, status is not None)])
+    up = _gauge("toolgate_database_up", "Whether the database answered.", [({}, status is not None)])
     if status is None:
         return up
     turns, lag = status.turns, status.lag
     states = ("ready", "draining", "silent", "gone")
     return up + "".join(
         (
-            _shared("toolgate_cluster_turns", "Turns that are open, by state.", _each(turns, "state", _OPEN)),
-            _shared("toolgate_cluster_turns_last_hour", "How turns ended.", _each(turns, "ending", _ENDINGS)),
-            _shared(
+            _gauge("toolgate_cluster_turns", "Turns that are open, by state.", _each(turns, "state", _OPEN)),
+            _gauge("toolgate_cluster_turns_last_hour", "How turns ended.", _each(turns, "ending", _ENDINGS)),
+            _gauge(
                 "toolgate_cluster_turns_resumed_last_hour",
                 "Turns that more than one worker had to run.",
                 [({}, turns.resumed)],
             ),
-            _shared(
+            _gauge(
                 "toolgate_cluster_queue_waiting",
                 "Turns that wait for a worker, by queue.",
                 [({"queue": queue.queue}, queue.waiting) for queue in status.queues],
             ),
-            _shared(
+            _gauge(
                 "toolgate_cluster_queue_oldest_wait_seconds",
                 "How long the one that waits longest has waited, by queue.",
                 [({"queue": queue.queue}, queue.oldest_wait) for queue in status.queues],
             ),
-            _shared(
+            _gauge(
                 "toolgate_cluster_oldest_wait_seconds",
                 "How long the turn that waits longest for a worker has waited.",
                 [({}, lag.oldest_wait)],
             ),
-            _shared(
+            _gauge(
                 "toolgate_cluster_wait_seconds",
                 "What turns of the last hour waited for a worker.",
                 [({"quantile": "0.5"}, lag.usual_wait), ({"quantile": "0.95"}, lag.longest_wait)],
             ),
-            _shared(
+            _gauge(
                 "toolgate_cluster_workers",
                 "Workers, by state.",
                 [({"state": state}, sum(worker.state == state for worker in status.workers)) for state in states],
             ),
-            _shared("toolgate_cluster_problems", "What somebody should look at.", [({}, len(status.problems))]),
+            _gauge("toolgate_cluster_problems", "What somebody should look at.", [({}, len(status.problems))]),
         )
     )
 
@@ -66,9 +66,9 @@ def as_metrics(status: ClusterStatus | None) -> str:
 def worker_metrics(running: int, slots: int, *, ready: bool) -> str:
     """The metrics of one worker."""
     return (
-        _shared("toolgate_worker_turns", "Turns that this worker runs.", [({}, running)])
-        + _shared("toolgate_worker_slots", "Turns that it runs at the same time, for each workspace.", [({}, slots)])
-        + _shared("toolgate_worker_ready", "Whether it takes turns.", [({}, ready)])
+        _gauge("toolgate_worker_turns", "Turns that this worker runs.", [({}, running)])
+        + _gauge("toolgate_worker_slots", "Turns that it runs at the same time, for each workspace.", [({}, slots)])
+        + _gauge("toolgate_worker_ready", "Whether it takes turns.", [({}, ready)])
     )
 
 
@@ -80,11 +80,11 @@ def _each(owner: object, label: str, names: Iterable[str]) -> Samples:
     return [({label: name}, getattr(owner, name)) for name in names]
 
 
-def _shared(name: str, what: str, samples: Samples) -> str:
-    lines = [f"# HELP {name} {what}", f"# TYPE {name} gauge"]
+def _gauge(name: str, help_text: str, samples: Samples) -> str:
+    lines = [f"# HELP {name} {help_text}", f"# TYPE {name} gauge"]
     for labels, value in samples:
-        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        lines.append(f"{name}{f'{{{inside}}}' if inside else ''} {float(value):.10g}")
+        label_text = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        lines.append(f"{name}{f'{{{label_text}}}' if label_text else ''} {float(value):.10g}")
     return "\n".join(lines) + "\n"
 
 

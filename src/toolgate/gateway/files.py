@@ -28,7 +28,7 @@ _HIDDEN = (".git", ".toolgate")
 
 def list_entries(stop: Stop, workspace: Workspace, path: str) -> dict[str, Any]:
     """Return one directory."""
-    relative = _shown(workspace, path)
+    relative = _visible_path(workspace, path)
     fd = workspace.open_dir(path)
     try:
         listing = list_directory(
@@ -54,7 +54,7 @@ def list_entries(stop: Stop, workspace: Workspace, path: str) -> dict[str, Any]:
 
 def read_lines(stop: Stop, workspace: Workspace, path: str, start_line: int) -> dict[str, Any]:
     """Return lines of a text file."""
-    relative = _shown(workspace, path)
+    relative = _visible_path(workspace, path)
     window = read_window(stop, workspace, path, start_line, MAX_LINES, MAX_BYTES)
     return {
         "path": relative,
@@ -77,18 +77,18 @@ def language(path: str) -> str:
     return "text" if found is None else str(next(iter(found.aliases), "text"))
 
 
-def _shown(workspace: Workspace, path: str) -> str:
+def _visible_path(workspace: Workspace, path: str) -> str:
     """Return the path relative to the root. Raises `ToolError` if it is not for people to see."""
     relative = workspace.relative(path)
     for parts in (tuple(relative.split("/")), workspace.locate(path).parts):
-        if parts and parts[0].casefold() in _HIDDEN and not _own_output(workspace, relative):
+        if parts and parts[0].casefold() in _HIDDEN and not _is_own_output(workspace, relative):
             raise ToolError(
                 ErrorCode.ACCESS_DENIED, f"{quote(path)} is not shown here.", "Choose a file of the project."
             )
     return relative
 
 
-def _own_output(workspace: Workspace, relative: str) -> bool:
+def _is_own_output(workspace: Workspace, relative: str) -> bool:
     """Whether a path is an output file of this session."""
     own = workspace.own_outputs
     return own is not None and relative.startswith(f"{own.shown}/")

@@ -24,7 +24,8 @@ class _LiveMessage:
 class LiveTextRelay:
     """Passes text on as it arrives, and keeps the current message for listeners that join later.
 
-    A turn that ends after `running_turn`, as at a forced shutdown, still says its last words; they are in the log only.
+    Text that arrives after `running_turn` has ended is not passed on. This happens when a forced shutdown cancels a
+    turn; listeners find its last text in the log.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,7 @@ class LiveTextRelay:
 
     def leave(self, session_id: str, listener: LiveListener) -> None:
         """Remove a listener."""
-        left = self._listeners[session_id]
-        left.remove(listener)
-        if not left:
+        listeners = self._listeners[session_id]
+        listeners.remove(listener)
+        if not listeners:
             del self._listeners[session_id]

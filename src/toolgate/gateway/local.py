@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolgate.compose import Stack
 
 
-def give_files(service: Service, stack: Stack) -> None:
+def attach_files(service: Service, stack: Stack) -> None:
     """Let the service show the files of the stack's project."""
     service.workspace = stack.workspace
     service.own_commands = OwnCommands(stack.workspace, stack.settings.user_directory)
@@ -51,7 +51,7 @@ def local_service(stack: Stack, access: Access) -> Service:
     service.models = stack.models
     service.model_setup = may_set_up(stack.settings)
     service.closes_abandoned = True
-    give_files(service, stack)
+    attach_files(service, stack)
     if stack.remembers_for_project and can_remember_for_project(stack.settings.policy_file, stack.workspace):
         service.policy_file, service.root = stack.settings.policy_file, str(stack.workspace.root)
     service.counts = counts

@@ -37,23 +37,23 @@ class _RepeatFilter(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: dict[str, tuple[float, int]] = {}
+        self._last_logged: dict[str, tuple[float, int]] = {}
         """Event → when it was last logged, and how many were left out since."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged."""
         if record.name.startswith("toolgate.distributed") and "error=" in record.getMessage():
-            what = record.getMessage().partition(" ")[0]
+            problem = record.getMessage().partition(" ")[0]
         elif record.name == "pgqueuer":
-            what = f"{record.filename}:{record.lineno}"
+            problem = f"{record.filename}:{record.lineno}"
         else:
             return True
         now = time.monotonic()
-        last, left_out = self._said.get(what, (-_REPEAT_SECONDS, 0))
+        last, left_out = self._last_logged.get(problem, (-_REPEAT_SECONDS, 0))
         if now - last < _REPEAT_SECONDS:
-            self._said[what] = last, left_out + 1
+            self._last_logged[problem] = last, left_out + 1
             return False
-        self._said[what] = now, 0
+        self._last_logged[problem] = now, 0
         more = f" ({left_out} more like this since the last line)" if left_out else ""
         record.msg, record.args = f"{' '.join(record.getMessage().split())}{more}", ()
         return True

@@ -46,7 +46,7 @@ def render(text: str) -> str:
     return "".join(html for html, _ in blocks(plain(text)))
 
 
-def rendered(text: str, kind: str, path: str = "") -> list[str] | None:
+def render_parts(text: str, kind: str, path: str = "") -> list[str] | None:
     """Render Markdown as blocks, or code or a diff as lines; None if plain text is the better answer."""
     text = plain(text)
     if kind == "markdown":
@@ -92,17 +92,17 @@ class MarkdownLimit:
 
     def split(self, text: str) -> tuple[str, str]:
         """Split the next piece into the part within the limit and the rest."""
-        place = 0
-        while place < len(text):
+        position = 0
+        while position < len(text):
             if self._left <= 0 and not self._line and not self.fence:
-                return text[:place], text[place:]
-            end = text.find("\n", place) + 1 or len(text)
-            self._line += text[place:end]
-            self._left -= end - place
+                return text[:position], text[position:]
+            end = text.find("\n", position) + 1 or len(text)
+            self._line += text[position:end]
+            self._left -= end - position
             if text[end - 1] == "\n":
                 self._ended(self._line[:-1])
                 self._line = ""
-            place = end
+            position = end
         return text, ""
 
     def _ended(self, line: str) -> None:

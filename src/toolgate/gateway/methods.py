@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.errors import ChoiceNotOffered, PolicyError, RequestRepeated, SessionError, SessionNotFound
 from toolgate.gateway import permissions
-from toolgate.gateway.markdown import rendered
+from toolgate.gateway.markdown import render_parts
 from toolgate.gateway.model_methods import ModelMethods
 from toolgate.gateway.pictures import stored_images
 from toolgate.gateway.project_methods import ProjectMethods
@@ -158,7 +158,7 @@ class Methods:
         messages = await self._service.sessions.history(session.id)
         return {
             "session_id": session.id,
-            "messages": [_shown(said, session.id) for said in messages],
+            "messages": [_message_data(message, session.id) for message in messages],
         }
 
     async def _cancel(self, _request: Request, params: requests.ChatCancel) -> dict[str, Any]:
@@ -210,14 +210,14 @@ class Methods:
     async def _permissions(self, _request: Request, params: requests.PermissionsList) -> dict[str, Any]:
         session = await self.owned(params.session_id)
         try:
-            return {"session_id": session.id, "rules": await permissions.listed(self._service, session.id)}
+            return {"session_id": session.id, "rules": await permissions.list_permissions(self._service, session.id)}
         except PolicyError as error:
             raise RequestRefused("INTERNAL_ERROR", str(error)) from None
 
     async def _remove_permission(self, _request: Request, params: requests.PermissionsRemove) -> dict[str, Any]:
         session = await self.owned(params.session_id)
         try:
-            removed = await permissions.removed(self._service, session.id, params.id)
+            removed = await permissions.remove_permission(self._service, session.id, params.id)
         except PolicyError as error:
             raise RequestRefused("INTERNAL_ERROR", str(error)) from None
         if not removed:
@@ -228,7 +228,7 @@ class Methods:
         message, text = (mask(given, self._service.secrets) for given in (params.message, params.text))
         try:
             answer = permissions.approval_of(params, message, text)
-            decided = await permissions.answered(self._service, params.id, answer, self._user)
+            decided = await permissions.store_answer(self._service, params.id, answer, self._user)
         except (permissions.AnswerInvalid, ChoiceNotOffered) as error:
             raise RequestRefused("INVALID_PARAMS", str(error)) from None
         if not decided:
@@ -240,10 +240,10 @@ class Methods:
         return tool_list(service.registry, service.model, coding_enabled=service.coding_enabled)
 
     async def _render(self, _request: Request, params: requests.TextRender) -> dict[str, Any]:
-        return {"html": await asyncio.to_thread(rendered, params.text, params.format, params.path)}
+        return {"html": await asyncio.to_thread(render_parts, params.text, params.format, params.path)}
 
 
-def _shown(said: Message, session_id: str) -> dict[str, Any]:
+def _message_data(message: Message, session_id: str) -> dict[str, Any]:
     """A message as `chat.history` returns it."""
-    images = shown_images([image.model_dump() for image in said.images], f"/sessions/{session_id}")
-    return {"role": said.role, "content": said.content, **({"images": images} if images else {})}
+    images = shown_images([image.model_dump() for image in message.images], f"/sessions/{session_id}")
+    return {"role": message.role, "content": message.content, **({"images": images} if images else {})}

@@ -73,10 +73,10 @@ class _Collector:
         yield _calls(counts.calls)
 
 
-def _counter(name: str, what: str, label: str, values: Counter[Any]) -> Any:
+def _counter(name: str, help_text: str, label: str, values: Counter[Any]) -> Any:
     from prometheus_client.core import CounterMetricFamily
 
-    family = CounterMetricFamily(name, what, labels=[label])
+    family = CounterMetricFamily(name, help_text, labels=[label])
     for key, value in sorted(values.items()):
         family.add_metric([str(key)], value)
     return family

@@ -41,7 +41,7 @@ def may_set_up(settings: Settings) -> bool:
 
 
 class ModelMethods:
-    """The methods of one connection. What asks a server runs beside the connection's other requests."""
+    """The methods of one connection. Those that ask a model server run in the background."""
 
     def __init__(
         self,
@@ -55,16 +55,16 @@ class ModelMethods:
         self._owned = owned
         self._tasks = tasks
         self.by_name: dict[str, Method] = {
-            "model.list": lambda request, _: self._beside(request, self._list()),
-            "model.providers": lambda request, _: self._beside(request, self._providers()),
-            "model.test": lambda request, params: self._beside(request, self._test(params)),
-            "model.configure": lambda request, params: self._beside(request, self._configure(params)),
+            "model.list": lambda request, _: self._in_background(request, self._list()),
+            "model.providers": lambda request, _: self._in_background(request, self._providers()),
+            "model.test": lambda request, params: self._in_background(request, self._test(params)),
+            "model.configure": lambda request, params: self._in_background(request, self._configure(params)),
             "session.model": self._change,
         }
 
     @property
     def default(self) -> str:
-        """The default model, as a session's model is written."""
+        """The default model, written as `provider:model` like a session's model."""
         return "" if self._service.models is None else self._service.models.default_id
 
     def usable(self, model: str | None) -> str:
@@ -83,8 +83,8 @@ class ModelMethods:
             raise RequestRefused("INVALID_PARAMS", "This gateway does not know its models.")
         return self._service.models
 
-    async def _beside(self, request: Request, answer: Coroutine[Any, Any, dict[str, Any]]) -> None:
-        """Answer when the server has answered; the connection's other requests do not wait for it."""
+    async def _in_background(self, request: Request, answer: Coroutine[Any, Any, dict[str, Any]]) -> None:
+        """Answer the request when the model server has answered. The connection handles other requests meanwhile."""
 
         async def reply() -> None:
             try:

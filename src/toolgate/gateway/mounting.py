@@ -47,12 +47,12 @@ def mount(
     outer = app.router.lifespan_context
 
     @contextlib.asynccontextmanager
-    async def both(host: Any) -> AsyncIterator[Any]:
+    async def lifespan(host: Any) -> AsyncIterator[Any]:
         """The application first, because tools may use what it opens; the gateway ends before it."""
         async with outer(host) as state, gateway.router.lifespan_context(gateway):
             yield state
 
-    app.router.lifespan_context = both
+    app.router.lifespan_context = lifespan
     app.mount(prefix, gateway, name=f"toolgate:{prefix}")
     return gateway
 

@@ -1,8 +1,8 @@
-"""Joins the modules that the page needs at once into one script: forty requests take longer than their bytes.
+"""Joins the modules that the page needs at once into one script, because forty small requests are slow.
 
 Each module becomes a block with its own names, after the modules that it imports. What it exports is one object, which
-later modules take apart as they would import it. Modules that are loaded when they are needed take it from the script,
-so no module may wait for one of them at its top level: each would wait for the other.
+later modules destructure where they imported it. Modules that are loaded when they are needed import it from the
+script. So no module may wait for one of these at its top level: each would wait for the other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def bundle(modules: Mapping[str, str], entry: str) -> dict[str, str]:
     order = list(_order(modules, entry, [], set()))
     blocks = [_block(name, modules[name]) for name in order]
     blocks.append(f"export {{ {', '.join(f'${name}' for name in order)} }};\n")
-    later = {name: _later(text, order, entry) for name, text in modules.items() if name not in order}
+    later = {name: _lazy_module(text, order, entry) for name, text in modules.items() if name not in order}
     return {entry: "".join(blocks), **later}
 
 
@@ -52,23 +52,24 @@ def _block(name: str, text: str) -> str:
     """Return a module as a block that sets `$name` to its exports."""
     if other := _OTHER.search(_IMPORT.sub("", text)):
         raise NotBundled(f"{name}.js: {other[0]}")
-    body = _IMPORT.sub(lambda found: _taken(found[1], found[2]), text)
+    body = _IMPORT.sub(lambda found: _binding(found[1], found[2]), text)
     exports = ", ".join(found[2] for found in _EXPORT.finditer(text))
     return f"// {name}.js\nlet ${name};\n{{\n{_EXPORT.sub('', body)}\n${name} = {{ {exports} }};\n}}\n"
 
 
-def _later(text: str, order: list[str], entry: str) -> str:
+def _lazy_module(text: str, order: list[str], entry: str) -> str:
     """Return a module that is loaded later: what was joined comes from the joined script."""
 
-    def taken(found: re.Match[str]) -> str:
+    def rebind(found: re.Match[str]) -> str:
         if found[2] not in order:
             return found[0]
-        return f'import {{ ${found[2]} }} from "./{entry}.js"; {_taken(found[1], found[2])}'
+        return f'import {{ ${found[2]} }} from "./{entry}.js"; {_binding(found[1], found[2])}'
 
-    return _IMPORT.sub(taken, text)
+    return _IMPORT.sub(rebind, text)
 
 
-def _taken(names: str | None, module: str) -> str:
+def _binding(names: str | None, module: str) -> str:
+    """Return the statement that replaces an import; `names` is what the import has before `from`."""
     if not names:
         return ""
     if names.startswith("*"):

@@ -1,4 +1,4 @@
-"""What a session may do without asking, as a client sees it: answers, the list of permissions, and taking them back."""
+"""Stores the answers of clients to approval requests, and lists and removes the permissions that are remembered."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AnswerInvalid(ValueError):
 
 
 def approval_of(params: ApprovalRespond, message: str, text: str) -> Approval:
-    """The answer that a request stands for. Raises `AnswerInvalid`."""
+    """Return a request's parameters as an `Approval`. Raises `AnswerInvalid`."""
     if params.choice is not None and not (params.remember and params.allowed):
         raise AnswerInvalid("A choice needs allowed: true and remember: true.")
     if params.scope is not None and params.choice is None:
@@ -41,8 +41,8 @@ def approval_of(params: ApprovalRespond, message: str, text: str) -> Approval:
     )
 
 
-async def answered(service: Service, approval_id: str, answer: Approval, user: str) -> bool:
-    """Store a user's answer; False if there is no such request, or if another answer was first.
+async def store_answer(service: Service, approval_id: str, answer: Approval, user: str) -> bool:
+    """Store a user's answer; return False if there is no such request, or if another answer was first.
 
     A short outage of the database loses no answer. Raises `StoreError` if it lasts longer, and `ChoiceNotOffered`.
     """
@@ -71,8 +71,8 @@ async def _is_stored(service: Service, approval_id: str, answer: Approval, user:
     return (row.state, row.message) == ("allowed" if answer.allowed else "denied", answer.message)
 
 
-async def listed(service: Service, session_id: str) -> list[dict[str, Any]]:
-    """Everything that was remembered for a session and for its project. Raises `PolicyError`."""
+async def list_permissions(service: Service, session_id: str) -> list[dict[str, Any]]:
+    """Return the permissions that are remembered for a session and for its project. Raises `PolicyError`."""
     from toolgate.runtime.project_rules import project_rules
 
     found = await service.sessions.permissions(session_id)
@@ -93,8 +93,8 @@ async def listed(service: Service, session_id: str) -> list[dict[str, Any]]:
     return rules
 
 
-async def removed(service: Service, session_id: str, permission_id: str) -> bool:
-    """Take back one of them; False if there is no such permission. Raises `PolicyError`."""
+async def remove_permission(service: Service, session_id: str, permission_id: str) -> bool:
+    """Remove a permission; return False if there is no such permission. Raises `PolicyError`."""
     from toolgate.runtime.project_rules import remove_rule
 
     if await service.sessions.remove_permission(session_id, permission_id):

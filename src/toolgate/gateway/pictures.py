@@ -59,7 +59,7 @@ async def serve_picture(service: Service, authenticator: Authenticator, request:
     return Response(found[1], media_type=found[0], headers=_HEADERS)
 
 
-async def take_picture(service: Service, authenticator: Authenticator, request: Request) -> Response:
+async def receive_picture(service: Service, authenticator: Authenticator, request: Request) -> Response:
     """Handle `POST /sessions/ID/pictures?name=NAME`: the body is the file. It is checked, made small, and stored."""
     user = user_of(authenticator, request)
     if isinstance(user, Response):

@@ -19,7 +19,7 @@ _SECONDS = 5.0
 
 
 @contextlib.asynccontextmanager
-async def answering(worker: Worker, host: str, port: int) -> AsyncIterator[tuple[str, int]]:
+async def serve_health_checks(worker: Worker, host: str, port: int) -> AsyncIterator[tuple[str, int]]:
     """Serve the health checks inside the block; yields the host and the port."""
     try:
         server = await asyncio.start_server(lambda reader, writer: _answer(worker, reader, writer), host, port)
@@ -29,8 +29,8 @@ async def answering(worker: Worker, host: str, port: int) -> AsyncIterator[tuple
             [f"{host}:{port}: {reason}. Say --port 0 for a free one, and --host for an address"]
         ) from None
     try:
-        where = server.sockets[0].getsockname()
-        yield where[0], where[1]
+        address = server.sockets[0].getsockname()
+        yield address[0], address[1]
     finally:
         server.close()
 
@@ -40,7 +40,7 @@ async def _answer(worker: Worker, reader: asyncio.StreamReader, writer: asyncio.
         async with asyncio.timeout(_SECONDS):
             head = await reader.readuntil(b"\r\n\r\n")
             method, _, rest = head[:_MAX_HEAD_BYTES].decode("latin-1").partition(" ")
-            code, body = await _found(worker, rest.partition(" ")[0]) if method == "GET" else (405, "GET only\n")
+            code, body = await _respond(worker, rest.partition(" ")[0]) if method == "GET" else (405, "GET only\n")
             reason = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}[code]
             writer.write(
                 f"HTTP/1.1 {code} {reason}\r\ncontent-type: {CONTENT_TYPE}\r\n"
@@ -50,7 +50,7 @@ async def _answer(worker: Worker, reader: asyncio.StreamReader, writer: asyncio.
     writer.close()
 
 
-async def _found(worker: Worker, path: str) -> tuple[int, str]:
+async def _respond(worker: Worker, path: str) -> tuple[int, str]:
     if path == "/health/live":
         return 200, "ok\n"
     if path == "/health/ready":

@@ -1,4 +1,4 @@
-"""What the page says about the project: its name, its branch, what confines commands, and what one could ask."""
+"""What the page shows of the project: its name, its branch, its sandbox, and suggestions for a first message."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 64 * 1024
 _MAX_ENTRIES = 1_000
-_LOOK_SECONDS = 1.0
+_LISTING_SECONDS = 1.0
 _READMES = ("README.md", "README.rst", "README.txt", "README")
 _TESTS = ("tests", "test", "spec")
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.(py|go)|.*\.(test|spec)\.[jt]sx?")
 _COMMIT = re.compile(r"\tcommit(?: \([a-z]+\))?: (.+)$", re.MULTILINE)
 _CHAT_SUGGESTIONS = ("What can you do in this session?", "What time is it?", "Make a to-do list for a release")
-_MORE = ("Give me a tour of this project", "Look for bugs in this project", "What would you improve here first?")
+_GENERAL_SUGGESTIONS = (
+    "Give me a tour of this project",
+    "Look for bugs in this project",
+    "What would you improve here first?",
+)
 
 
 def project_label(project: str, home: str | None = None) -> str:
@@ -49,7 +53,7 @@ def branch(workspace: Workspace) -> str:
 
 
 def suggestions(stop: Stop, workspace: Workspace | None, mode: ToolMode) -> list[str]:
-    """Return three things that one could ask in this project and mode."""
+    """Return three suggestions for a first message in this project and mode."""
     if workspace is None or mode is not ToolMode.coding:
         return list(_CHAT_SUGGESTIONS)
     found: list[str] = []
@@ -61,20 +65,20 @@ def suggestions(stop: Stop, workspace: Workspace | None, mode: ToolMode) -> list
     if subjects:
         subject = " ".join(subjects[-1].split())[:60]
         found.append(f"Explain the last commit, “{subject}”")
-    return [*found, *_MORE][:3]
+    return [*found, *_GENERAL_SUGGESTIONS][:3]
 
 
 def describe(
     stop: Stop, workspace: Workspace | None, project: str, mode: ToolMode, *, coding_enabled: bool
 ) -> dict[str, Any]:
     """Return what `project.info` answers, without the sandbox."""
-    shown = workspace if coding_enabled else None
+    visible = workspace if coding_enabled else None
     return {
         "name": project_name(project),
         "root_label": project_label(project) if coding_enabled else project_name(project),
-        "branch": "" if shown is None else branch(shown),
+        "branch": "" if visible is None else branch(visible),
         "coding_enabled": coding_enabled,
-        "suggestions": suggestions(stop, shown, mode),
+        "suggestions": suggestions(stop, visible, mode),
     }
 
 
@@ -101,7 +105,7 @@ def _has_tests(stop: Stop, workspace: Workspace) -> bool:
         with suppress(ToolError, OSError):
             fd = workspace.open_dir(folder)
             try:
-                deadline = time.monotonic() + _LOOK_SECONDS
+                deadline = time.monotonic() + _LISTING_SECONDS
                 listing = list_directory(
                     fd, offset=0, limit=_MAX_ENTRIES, include_hidden=False, deadline=deadline, check=stop.check
                 )

@@ -241,16 +241,16 @@ def end_frames_for(
 ) -> list[EncodedFrame]:
     """Return the frames that end a turn with this status."""
     if status in ("failed", "interrupted"):
-        known = code if code == "SESSION_FENCED" else "INTERNAL_ERROR"
-        said = message or "The turn ended before it was done."
-        return failure_frames(known, said, session_id, turn_id, id_json)
+        wire_code = code if code == "SESSION_FENCED" else "INTERNAL_ERROR"
+        text = message or "The turn ended before it was done."
+        return failure_frames(wire_code, text, session_id, turn_id, id_json)
     return [_last_chunk(session_id, turn_id, id_json)]
 
 
 def failure_frames(code: str, message: str, session_id: str, turn_id: str | None, id_json: str) -> list[EncodedFrame]:
     """Return the frames that end a failed turn: the error, then the last chunk."""
-    said = as_json({"code": code, "message": message})
-    failure = EncodedFrame("error", id_json, said, None, session_id, turn_id)
+    data = as_json({"code": code, "message": message})
+    failure = EncodedFrame("error", id_json, data, None, session_id, turn_id)
     return [failure, _last_chunk(session_id, turn_id, id_json)]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from toolgate.compose import workspace_runtime
 from toolgate.errors import ConfigError, ModelError, ToolgateError
 from toolgate.extras import optional_imports
-from toolgate.gateway.local import give_files, local_service
+from toolgate.gateway.local import attach_files, local_service
 from toolgate.gateway.model_methods import may_set_up
 from toolgate.gateway.outputs import FallbackBlobs, LocalBlobs
 from toolgate.gateway.service import Service
@@ -49,7 +49,7 @@ async def create_service(stack: Stack, access: Access) -> AsyncIterator[Service]
         await runner.start()
         if settings.distributed.role == "both":
             worker = await closing.enter_async_context(_worker(stack))
-            runner.before_the_end = worker.drain
+            runner.before_shutdown = worker.drain
             blobs = FallbackBlobs(blobs, LocalBlobs(stack.workspace_of, settings.tool_output.dir))
         service = Service(
             settings.gateway,
@@ -65,7 +65,7 @@ async def create_service(stack: Stack, access: Access) -> AsyncIterator[Service]
         service.models = stack.models
         service.model_setup = settings.distributed.role == "both" and may_set_up(settings)
         if settings.distributed.role == "both":
-            give_files(service, stack)
+            attach_files(service, stack)
         service.turns_of("")  # created now, so that the shutdown waits for it even if nothing was sent
         yield service
 

@@ -46,7 +46,7 @@ _FLUSH_SECONDS = 5.0
 _MAX_REQUEST_IDS = 10_000
 """Maximum number of request keys whose `id` is remembered."""
 _SANDBOX_SECONDS = 0.05
-"""Seconds that a client waits for the sandbox to be found out: a trial may take a second, and a page waits for it."""
+"""Seconds that a client waits for the name of the sandbox. A trial of the sandbox may take a second."""
 _MAX_DECODED = 2
 """Pictures of clients that are decoded at the same time; each may take much memory."""
 _MAX_UPLOADS = 4
@@ -146,18 +146,18 @@ class Service:
         return None if self.shell is None else self.shell.ripgrep
 
     async def sandbox(self) -> str:
-        """Return the name of what confines commands; empty while that is being found out, which happens once."""
-        known = self.shell
-        if known is None:
+        """Return the name of the sandbox of commands; empty while it is being tried out for the first time."""
+        settings = self.shell
+        if settings is None:
             return ""
         if self._sandbox is None:
-            self._sandbox = asyncio.ensure_future(in_thread(sandbox, known.sandbox, known.bwrap))
+            self._sandbox = asyncio.ensure_future(in_thread(sandbox, settings.sandbox, settings.bwrap))
         done, _ = await asyncio.wait({self._sandbox}, timeout=_SANDBOX_SECONDS)
         if not done:
             return ""
         found, failed = self._sandbox, self._sandbox.exception()
         if failed is not None:
-            self._sandbox = None  # the next client has it looked at again
+            self._sandbox = None  # the next client starts another trial
         return found.result()
 
     async def aclose(self) -> None:
@@ -298,14 +298,14 @@ class Service:
 
     async def watch(self) -> None:
         """Regularly disconnect clients that do not read, and end abandoned turns."""
-        loop, looks = asyncio.get_running_loop(), 0
+        loop, ticks = asyncio.get_running_loop(), 0
         while True:
-            if looks % _CHECK_SECONDS == 0:
+            if ticks % _CHECK_SECONDS == 0:
                 await self._check("sign_outs_not_shared", self.share_sign_outs)
                 if self.closes_abandoned:
                     await self._check("turns_not_recovered", self.close_abandoned)
             self.close_expired()
-            looks += 1
+            ticks += 1
             await asyncio.sleep(1.0)
             now = loop.time()
             for connection in list(self.connections):

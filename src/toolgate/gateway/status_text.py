@@ -13,7 +13,7 @@ Cells = Sequence[object]
 
 _RECENT = 600.0
 """Seconds for which a worker that has gone is still listed."""
-_WIDEST = 40
+_MAX_CELL_WIDTH = 40
 
 
 def verdict(status: ClusterStatus) -> str:
@@ -79,17 +79,17 @@ def _tables(status: ClusterStatus) -> Iterator[tuple[str, Cells, list[Cells]]]:
                 w.version,
                 translate("{seconds} s ago", seconds=f"{w.silent:.1f}"),
             )
-            for w in _shown(status.workers)
+            for w in _listed(status.workers)
         ],
     )
 
 
-def _shown(workers: Sequence[WorkerStatus]) -> list[WorkerStatus]:
+def _listed(workers: Sequence[WorkerStatus]) -> list[WorkerStatus]:
     return [worker for worker in workers if worker.state != "gone" or worker.silent < _RECENT]
 
 
 def _notes(status: ClusterStatus) -> list[str]:
-    long_gone = len(status.workers) - len(_shown(status.workers))
+    long_gone = len(status.workers) - len(_listed(status.workers))
     return [
         translate("* in the last hour"),
         *([translate("{count} more workers have ended in the last day.", count=long_gone)] if long_gone else []),
@@ -102,7 +102,7 @@ def as_text(status: ClusterStatus) -> str:
     for heading, names, rows in _tables(status):
         lines.append(heading)
         cells = [[_cut(str(cell)) for cell in row] for row in (names, *rows)]
-        widths = [max(_columns(row[place]) for row in cells) for place in range(len(names))]
+        widths = [max(_columns(row[column]) for row in cells) for column in range(len(names))]
         lines += [
             "  " + "  ".join(cell + " " * (width - _columns(cell)) for cell, width in zip(row, widths, strict=True))
             for row in cells
@@ -120,8 +120,8 @@ def _columns(text: str) -> int:
 
 def _cut(text: str) -> str:
     """The beginning and the end of a text: long paths differ in their last part."""
-    half = _WIDEST // 2
-    return text if len(text) <= _WIDEST else f"{text[:half]}…{text[1 - half :]}"
+    half = _MAX_CELL_WIDTH // 2
+    return text if len(text) <= _MAX_CELL_WIDTH else f"{text[:half]}…{text[1 - half :]}"
 
 
 _STYLE = (

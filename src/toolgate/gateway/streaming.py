@@ -53,8 +53,8 @@ class StreamingMarkdown:
         end = len(text) if unfinished is None else unfinished.start()
         self._unparsed = text[end:]
         text = plain(text[:end])
-        understood, rest = ("", text) if self._closed else self._limit.split(text)
-        self._tail += understood
+        parsable, rest = ("", text) if self._closed else self._limit.split(text)
+        self._tail += parsable
         found = self._parsed_patches(last=last or bool(rest))
         if rest:
             found.append({"append": rest} if self._closed else {"at": self._close(), "html": [raw(rest)]})
@@ -67,32 +67,32 @@ class StreamingMarkdown:
         return self._shown
 
     def _parsed_patches(self, *, last: bool) -> list[Patch]:
-        found = self._in_code(last=last) if self._fence else []
+        found = self._code_patches(last=last) if self._fence else []
         if self._fence or not self._tail.strip("\n"):
             return found
-        found += self._in_blocks()
-        return [*found, *self._in_code(last=True)] if last else found
+        found += self._block_patches()
+        return [*found, *self._code_patches(last=True)] if last else found
 
-    def _in_code(self, *, last: bool) -> list[Patch]:
+    def _code_patches(self, *, last: bool) -> list[Patch]:
         """Add complete lines, up to the one that closes the code."""
         if not self._fence:
             return []
         lines = self._tail.splitlines(keepends=True)
         for number, line in enumerate(lines):
-            whole = line.endswith("\n") or last
-            if not whole:
+            is_complete = line.endswith("\n") or last
+            if not is_complete:
                 self._tail = line
-                return self._grown(lines[:number])
+                return self._extend_code(lines[:number])
             if is_closing(line.rstrip("\n"), self._fence):
                 self._fence = ""
                 self._tail = "".join(lines[number + 1 :])
-                grown = self._grown(lines[:number], closing=line)
+                grown = self._extend_code(lines[:number], closing=line)
                 self._settled += 1
                 return grown
         self._tail = ""
-        return self._grown(lines, closing="" if last else None)
+        return self._extend_code(lines, closing="" if last else None)
 
-    def _grown(self, lines: list[str], closing: str | None = None) -> list[Patch]:
+    def _extend_code(self, lines: list[str], closing: str | None = None) -> list[Patch]:
         """Append lines to the code. If it ends here, with the line `closing`, highlight it."""
         text = "".join(lines)
         if self._code and len(self._code) + len(text) <= MAX_CODE:
@@ -106,27 +106,27 @@ class StreamingMarkdown:
                 return [{"at": self._settled, "html": [html]}]
         return [{"append": text}] if text else []
 
-    def _in_blocks(self) -> list[Patch]:
+    def _block_patches(self) -> list[Patch]:
         """Render unsettled blocks, and settle those that another block with a complete line has followed."""
         at, shown = self._settled, blocks(self._tail)
         if not shown:
             return []
         lines = self._tail.split("\n")
-        certain = max((number for number, (_, line) in enumerate(shown) if line < len(lines) - 1), default=0)
+        settled = max((number for number, (_, line) in enumerate(shown) if line < len(lines) - 1), default=0)
         self._shown = at + len(shown)
-        self._settled += certain
-        self._tail = "\n".join(lines[shown[certain][1] :])
+        self._settled += settled
+        self._tail = "\n".join(lines[shown[settled][1] :])
         html = [html for html, _ in shown]
-        if (opened := self._opened()) is not None:
+        if (opened := self._unclosed_code()) is not None:
             html[-1] = blocks(opened, highlighted=False)[-1][0]
         return [{"at": at, "html": html}]
 
-    def _opened(self) -> str | None:
+    def _unclosed_code(self) -> str | None:
         """Return the complete lines of the last block if it is unclosed code, which only grows from here on."""
         found = _OPENED.match(self._tail)
         if found is None or any(is_closing(line, found["fence"]) for line in self._tail[found.end() :].split("\n")):
             return None
         end = self._tail.rindex("\n") + 1
-        whole, self._tail, self._fence = self._tail[:end], self._tail[end:], found["fence"]
-        self._code = whole
-        return whole
+        code, self._tail, self._fence = self._tail[:end], self._tail[end:], found["fence"]
+        self._code = code
+        return code

@@ -60,12 +60,12 @@ class SubscriptionMethods:
             )
         last = await self._service.sessions.last_seq(session.id)
         watcher = self._service.watcher(session.id, self._outbox, min(params.after_seq, last), params)
-        asked = await self._unreplayed_approvals(watcher, min(params.after_seq, last))
+        approvals = await self._unreplayed_approvals(watcher, min(params.after_seq, last))
         self._end(session.id)
         self.watchers[session.id] = watcher
         self._methods.leave_turns(session.id)
         self._outbox.put(response(request.id, {"session_id": session.id, "mode": session.mode.value, "seq": last}))
-        _put(watcher, asked)
+        _put(watcher, approvals)
         await self._join(watcher)
 
     async def _unsubscribe(self, _request: Request, params: SessionUnsubscribe) -> dict[str, Any]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolgate.runtime.registry import ToolRegistry
 
 
-def _asks(registry: ToolRegistry, name: str) -> str:
+def _asks_when(registry: ToolRegistry, name: str) -> str:
     tool, declared = registry.get(name), registry.declaration(name)
     return "always" if tool is None or declared is None else asks_when(tool, declared)
 
@@ -27,14 +27,18 @@ def tool_list(registry: ToolRegistry, model: str, *, coding_enabled: bool) -> di
                 "parameters": tool.definition.parameters,
                 "group": tool.group.value,
                 "modes": sorted(
-                    {mode.value for how in tool.approval_modes for mode in registry.get_effective_modes(name, how)}
+                    {
+                        mode.value
+                        for approval_mode in tool.approval_modes
+                        for mode in registry.get_effective_modes(name, approval_mode)
+                    }
                 ),
-                "approval_modes": sorted(how.value for how in tool.approval_modes),
+                "approval_modes": sorted(approval_mode.value for approval_mode in tool.approval_modes),
                 "asks": when != "never",
                 "asks_when": when,
             }
             for name, tool in found
-            if tool is not None and (when := _asks(registry, name))
+            if tool is not None and (when := _asks_when(registry, name))
         ],
         "model": model,
         "modes": [mode.value for mode in ToolMode],

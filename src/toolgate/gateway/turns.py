@@ -144,7 +144,7 @@ def _live_events(
 ) -> Callable[[AgentEvent], None]:
     """Return a callback that passes text and output on at once; everything else is in the log."""
 
-    def told(event: AgentEvent) -> None:
+    def handle(event: AgentEvent) -> None:
         if type(event) is TextChunk:
             text = event.content if is_unicode(event.content) else scrub(event.content)
             live.text(session_id, position(), text)
@@ -156,7 +156,7 @@ def _live_events(
             if type(event) is TurnFailed and event.code == STORE_ERROR:
                 live.failed(session_id, position(), event.message)
 
-    return told
+    return handle
 
 
 class LocalFeed:

@@ -52,9 +52,9 @@ def wire_markdown() -> str:
 
 
 def _section(name: str, model: type[BaseModel], schema: dict[str, Any]) -> list[str]:
-    shown = {key: value for key, value in schema.items() if key != "description"}
+    schema_shown = {key: value for key, value in schema.items() if key != "description"}
     about = " ".join((model.__doc__ or "").split())
-    return [f"### `{name}`", "", about, "", "```json", json.dumps(shown, ensure_ascii=False), "```", ""]
+    return [f"### `{name}`", "", about, "", "```json", json.dumps(schema_shown, ensure_ascii=False), "```", ""]
 
 
 def _request(method: str, params: type[BaseModel]) -> dict[str, Any]:

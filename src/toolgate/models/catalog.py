@@ -12,7 +12,7 @@ from toolgate.errors import ModelError
 from toolgate.models import errors
 from toolgate.models.connection import ConnectionFailed
 from toolgate.models.http_client import HttpClient, is_reached_directly
-from toolgate.models.vision import listed_as_seeing
+from toolgate.models.vision import entry_implies_vision
 from toolgate.protocol.choices import PROVIDERS
 
 SECONDS: Final = 8.0
@@ -38,8 +38,8 @@ class CatalogEndpoint:
 
     url: str
     headers: dict[str, str] = field(default_factory=dict)
-    leave_out: str = ""
-    """A pattern of names that are listed and do not chat."""
+    exclude: str = ""
+    """A pattern of the names of models that are listed but cannot chat."""
 
 
 async def list_models(
@@ -79,7 +79,7 @@ async def _fetch(url: str, headers: dict[str, str], seconds: float) -> tuple[int
 async def _fetch_with_httpx(
     url: str, headers: dict[str, str], seconds: float, *, local: bool
 ) -> tuple[int, str, bytes]:
-    """The same through the proxies of the environment and with the certificates of other systems."""
+    """Fetch the list with httpx2, which knows proxies and the certificates of macOS and Windows."""
     try:
         import httpx2
     except ModuleNotFoundError as error:
@@ -114,14 +114,14 @@ def _check_status(status: int, kind: str, body: str, address: str) -> None:
 
 
 def _message(body: str) -> str:
-    """What an error says, for a person."""
+    """Return the message of an error response, for a person."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         return body[:300]
     inner = value.get("error", value) if isinstance(value, dict) else None
-    said = inner.get("message") if isinstance(inner, dict) else inner
-    return str(said)[:300] if said else ""
+    message = inner.get("message") if isinstance(inner, dict) else inner
+    return str(message)[:300] if message else ""
 
 
 def _models(body: str, listing: CatalogEndpoint, address: str) -> list[ModelInfo]:
@@ -131,14 +131,16 @@ def _models(body: str, listing: CatalogEndpoint, address: str) -> list[ModelInfo
         value = None
     rows = value.get("data", value.get("models")) if isinstance(value, dict) else None
     if not isinstance(rows, list):
+        cause = f"{address} does not answer with a list of models, so it is not a model's API."
+        advice = errors.address_hint(address)
         raise ModelError(
             "MODEL_ADDRESS",
-            f"{address} does not answer with a list of models, so it is not a model's API. {errors.mistake(address)}",
-            cause=f"{address} does not answer with a list of models, so it is not a model's API.",
-            advice=errors.mistake(address),
+            f"{cause} {advice}",
+            cause=cause,
+            advice=advice,
         )
     named = [row for row in rows[:_MAX_MODELS] if isinstance(row, dict) and _name(row)]
-    return [_info(row) for row in named if not (listing.leave_out and re.search(listing.leave_out, _name(row)))]
+    return [_info(row) for row in named if not (listing.exclude and re.search(listing.exclude, _name(row)))]
 
 
 def _name(row: dict[str, Any]) -> str:
@@ -148,11 +150,11 @@ def _name(row: dict[str, Any]) -> str:
 
 def _info(row: dict[str, Any]) -> ModelInfo:
     meta = row["meta"] if isinstance(row.get("meta"), dict) else {}
-    said = (row.get("max_model_len"), row.get("max_input_tokens"), row.get("loaded_context_length"), meta.get("n_ctx"))
+    sizes = (row.get("max_model_len"), row.get("max_input_tokens"), row.get("loaded_context_length"), meta.get("n_ctx"))
     label = row.get("display_name")
     return ModelInfo(
         name=_name(row),
         label=label if isinstance(label, str) and label.isprintable() else _name(row),
-        context_tokens=next((size for size in said if isinstance(size, int) and 0 < size < 2**40), None),
-        vision=listed_as_seeing(row, _name(row)),
+        context_tokens=next((size for size in sizes if isinstance(size, int) and 0 < size < 2**40), None),
+        vision=entry_implies_vision(row, _name(row)),
     )

@@ -1,4 +1,4 @@
-"""What a connection to a model server is: it posts a request and yields the answer in pieces, or says what failed."""
+"""`ModelConnection`, the interface of a connection to a model server, and the errors that it raises."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class ConnectionFailed(Exception):
 class ServerRefused(Exception):
     """The server answered with the status of an error."""
 
-    def __init__(self, status: int, said: str, headers: Mapping[str, str], body: str) -> None:
-        """`said` is for a person; `body` is the whole answer, as far as it was read."""
-        super().__init__(said)
+    def __init__(self, status: int, message: str, headers: Mapping[str, str], body: str) -> None:
+        """`message` is for a person. `body` is the whole response, as far as it was read."""
+        super().__init__(message)
         self.status = status
-        self.said = said
+        self.message = message
         self.headers = headers
         self.body = body
 
@@ -57,12 +57,12 @@ class ModelConnection(Protocol):
         ...
 
 
-def said_in(text: str, status: int) -> str:
-    """What an error says, for a person: the message in its JSON, or its text."""
+def error_message(text: str, status: int) -> str:
+    """Return the message of an error response, for a person: the message in its JSON, or its text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
     inner = value.get("error", value) if isinstance(value, dict) else None
-    said = inner.get("message") if isinstance(inner, dict) else inner
-    return (said if isinstance(said, str) else "") or text.strip() or f"Error code: {status}"
+    message = inner.get("message") if isinstance(inner, dict) else inner
+    return (message if isinstance(message, str) else "") or text.strip() or f"Error code: {status}"

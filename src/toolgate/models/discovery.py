@@ -1,4 +1,4 @@
-"""Finds model servers on this machine: on the usual ports, over loopback, and only when somebody asks."""
+"""Finds model servers on this machine: on their usual ports, over loopback, and only on request."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class FoundServer:
 
 async def find_servers() -> list[FoundServer]:
     """Return the servers of this machine that answer with a list of models."""
-    found = await asyncio.gather(*(_look(port, label) for port, label in PORTS.items()))
+    found = await asyncio.gather(*(_find_server(port, label) for port, label in PORTS.items()))
     return [server for server in found if server is not None]
 
 
-async def _look(port: int, label: str) -> FoundServer | None:
+async def _find_server(port: int, label: str) -> FoundServer | None:
     address = f"http://127.0.0.1:{port}/v1"
     try:
         listing = load(next(row.catalog for row in PROVIDERS.values() if row.compatible))(address, None)
         models = await list_models(listing, address, seconds=SECONDS, local=True)
     except ModelError:
-        return None  # nobody is there, or somebody else
+        return None  # nothing listens there, or something that is not a model server
     return FoundServer(base_url=address, label=label, models=tuple(model.name for model in models))

@@ -12,7 +12,7 @@ from toolgate.models.overflow import find_overflow
 
 _MAX_MESSAGE = 300
 _QUOTA = r"(?i)insufficient_quota|exceeded your current quota|credit balance is too low|billing|payment required"
-"""What a provider says that will not answer until somebody pays."""
+"""Matches what providers say when an account has no credit or no quota left."""
 _MARKUP = r"(?i)\s*(?:<!doctype|<html|<head|<body|<\?xml)"
 
 
@@ -28,45 +28,45 @@ def from_status(
 ) -> ModelError:
     """Return the error for an HTTP status.
 
-    `address` is the server's, `model` the one that was asked for, and `body` the whole answer, which is not shown.
+    `address` is the server's and `model` is the requested model. `body` is the whole response, which no message shows.
     """
-    said, whole = _shorten(message), f"{message} {body}"
+    summary, full_text = _shorten(message), f"{message} {body}"
     if is_markup(body) or is_markup(message):
         if status < 500:
             return not_an_api(address, status=status)
-        said = "it answers with a web page."
-    if re.search(_QUOTA, whole) and status in (400, 402, 403, 429):
+        summary = "it answers with a web page."
+    if re.search(_QUOTA, full_text) and status in (400, 402, 403, 429):
         return _error(
             "MODEL_QUOTA",
-            f"The model's provider does not answer because of the account's quota or billing ({status}): {said}",
+            f"The model's provider does not answer because of the account's quota or billing ({status}): {summary}",
             "Check the plan and the balance at the provider, or choose another model.",
         )
     if status in (401, 403):
-        return _error("MODEL_AUTH", f"The model's provider refused the key ({status}): {said}", f"Check {key_name}.")
-    if status == 413 or (status in (400, 422, 500) and find_overflow(whole) is not None):
-        return too_long(said, whole)
+        return _error("MODEL_AUTH", f"The model's provider refused the key ({status}): {summary}", f"Check {key_name}.")
+    if status == 413 or (status in (400, 422, 500) and find_overflow(full_text) is not None):
+        return too_long(summary, full_text)
     if status == 404:
-        return _not_found(said, address, model)
-    return _passing(status, said, _retry_after(headers)) or _error(
-        "MODEL_BAD_REQUEST", f"The model's provider did not accept the request ({status}): {said}"
+        return _not_found(summary, address, model)
+    return _temporary(status, summary, _retry_after(headers)) or _error(
+        "MODEL_BAD_REQUEST", f"The model's provider did not accept the request ({status}): {summary}"
     )
 
 
-def _passing(status: int, said: str, after: float | None) -> ModelError | None:
-    """The error that may be gone a little later."""
+def _temporary(status: int, summary: str, after: float | None) -> ModelError | None:
+    """Return the error for a status after which a later attempt may succeed; None for any other status."""
     if status == 429:
         return _error(
             "MODEL_RATE_LIMIT",
-            f"The model's provider limits the rate: {said}",
+            f"The model's provider limits the rate: {summary}",
             "Wait a little, then send the message again.",
             retry_after=after,
             retryable=True,
         )
     if status in (408, 409) or status >= 500:
-        what = "is overloaded" if status == 529 else "failed"
+        failure = "is overloaded" if status == 529 else "failed"
         return _error(
             "MODEL_UNAVAILABLE",
-            f"The model's provider {what} ({status}): {said}",
+            f"The model's provider {failure} ({status}): {summary}",
             "Wait a little, then send the message again.",
             retry_after=after,
             retryable=True,
@@ -74,12 +74,12 @@ def _passing(status: int, said: str, after: float | None) -> ModelError | None:
     return None
 
 
-def too_long(said: str, whole: str) -> ModelError:
-    """The conversation does not fit into the model. `whole` is all that the server said."""
-    found = find_overflow(whole)
+def too_long(summary: str, full_text: str) -> ModelError:
+    """The conversation does not fit into the model. `full_text` is everything that the server said."""
+    found = find_overflow(full_text)
     error = _error(
         "MODEL_CONTEXT",
-        f"The conversation is too long for the model: {_shorten(said)}",
+        f"The conversation is too long for the model: {_shorten(summary)}",
         "Summarise it with /compact, or start a new session.",
     )
     if found is not None:
@@ -87,15 +87,17 @@ def too_long(said: str, whole: str) -> ModelError:
     return error
 
 
-def _not_found(said: str, address: str, model: str) -> ModelError:
+def _not_found(summary: str, address: str, model: str) -> ModelError:
     at = f" at {address}" if address else ""
-    if model and (model.lower() in said.lower() or "model" in said.lower()):
+    if model and (model.lower() in summary.lower() or "model" in summary.lower()):
         return _error(
             "MODEL_NOT_FOUND",
-            f"There is no model {model!r}{at} (404): {said}",
+            f"There is no model {model!r}{at} (404): {summary}",
             "Choose one of its models with /model, or pull it there first.",
         )
-    return _error("MODEL_NOT_FOUND", f"The server{at} does not know the address (404): {said}", mistake(address))
+    return _error(
+        "MODEL_NOT_FOUND", f"The server{at} does not know the address (404): {summary}", address_hint(address)
+    )
 
 
 def is_markup(text: str) -> bool:
@@ -108,11 +110,11 @@ def not_an_api(address: str, *, status: int = 200) -> ModelError:
     return _error(
         "MODEL_ADDRESS",
         f"{address or 'The server'} answers with a web page, not with JSON ({status}), so it is not a model's API.",
-        mistake(address),
+        address_hint(address),
     )
 
 
-def mistake(address: str) -> str:
+def address_hint(address: str) -> str:
     """Return what is probably wrong with an address."""
     if address and not re.search(r"/v\d+/?$", address):
         return f"The address probably lacks /v1: try {address.rstrip('/')}/v1."
@@ -121,10 +123,10 @@ def mistake(address: str) -> str:
 
 def unreachable(address: str, *, timed_out: bool) -> ModelError:
     """The server did not respond, or the connection failed."""
-    what = "did not answer in time" if timed_out else "cannot be reached, or the connection broke"
+    failure = "did not answer in time" if timed_out else "cannot be reached, or the connection broke"
     return _error(
         "MODEL_UNAVAILABLE",
-        f"The model at {address} {what}.",
+        f"The model at {address} {failure}.",
         "Check that its server runs and that the address and the port are right.",
         retryable=True,
     )
@@ -162,13 +164,13 @@ def invalid_response(what: str) -> ModelError:
     )
 
 
-def error_in_stream(said: str) -> ModelError:
-    """The response consists of an error. Only what may pass is tried again."""
-    if find_overflow(said) is not None:
-        return too_long(said, said)
-    if re.search(_QUOTA, said):
-        return from_status(402, said, {}, key_name="the key")
-    return invalid_response(f"an error in its stream: {said[:_MAX_MESSAGE]}")
+def error_in_stream(message: str) -> ModelError:
+    """The server sent an error in its stream. A request that is too long and an empty account are not retried."""
+    if find_overflow(message) is not None:
+        return too_long(message, message)
+    if re.search(_QUOTA, message):
+        return from_status(402, message, {}, key_name="the key")
+    return invalid_response(f"an error in its stream: {message[:_MAX_MESSAGE]}")
 
 
 def sdk_not_installed(package: str, extra: str) -> ModelError:
@@ -177,7 +179,7 @@ def sdk_not_installed(package: str, extra: str) -> ModelError:
 
 
 def refusal(code: str, cause: str, advice: str = "") -> ModelError:
-    """An error of somebody who wants to set up a model."""
+    """The model cannot be set up as it was entered."""
     return _error(code, cause, advice)
 
 
@@ -190,13 +192,13 @@ def _error(
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from a number of seconds, of milliseconds, or a date."""
-    said = headers.get("retry-after", "")
+    header = headers.get("retry-after", "")
     try:
         milliseconds = headers.get("retry-after-ms")
-        seconds = float(milliseconds) / 1000 if milliseconds else float(said)
+        seconds = float(milliseconds) / 1000 if milliseconds else float(header)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(said).timestamp() - time.time()
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
         except (ValueError, TypeError, OverflowError):
             return None
         seconds = max(0.0, seconds)

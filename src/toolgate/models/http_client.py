@@ -22,7 +22,7 @@ from toolgate.models.connection import (
     Answer,
     ConnectionFailed,
     ServerRefused,
-    said_in,
+    error_message,
 )
 from toolgate.protocol.jsontext import dump
 from toolgate.web.http1 import BadAnswerError, read_head, read_pieces
@@ -57,7 +57,7 @@ def is_reached_directly(address: str, *, local: bool = False) -> bool:
     return is_plain(address) and (local or not through_others)
 
 
-class _Line:
+class _Connection:
     """One connection to a server."""
 
     def __init__(self, origin: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -94,9 +94,9 @@ class HttpClient:
         self.address = address.rstrip("/")
         self._headers = headers
         self._timeout = timeout
-        self._idle: list[_Line] = []
+        self._idle: list[_Connection] = []
         self._context: ssl.SSLContext | None = None
-        self._making = threading.Lock()
+        self._context_lock = threading.Lock()
 
     def warm(self) -> None:
         """Load the certificates if they will be needed."""
@@ -111,16 +111,16 @@ class HttpClient:
 
     async def get(self, path: str, limit: int) -> tuple[int, Mapping[str, str], bytes]:
         """Return status, headers and body, of which at most one byte more than `limit` is read. Follows no redirect."""
-        line, status, found = await self._exchange("GET", self.address + path, self._headers, b"")
+        connection, status, found = await self._exchange("GET", self.address + path, self._headers, b"")
         body = bytearray()
         try:
-            async with contextlib.aclosing(self._pieces(line, found)) as pieces:
+            async with contextlib.aclosing(self._pieces(connection, found)) as pieces:
                 async for piece in pieces:
                     body += piece[: limit + 1 - len(body)]
                     if len(body) > limit:
                         break
         finally:
-            line.close()
+            connection.close()
         return status, found, bytes(body)
 
     @contextlib.asynccontextmanager
@@ -129,57 +129,57 @@ class HttpClient:
         url, headers = self.address + path, dict(self._headers)
         data = dump(body).encode()
         for _ in range(_MAX_REDIRECTS):
-            line, status, found = await self._exchange("POST", url, headers, data)
-            whole = False
+            connection, status, found = await self._exchange("POST", url, headers, data)
+            reusable = False
             try:
                 if status in (307, 308) and "location" in found:
                     url, headers = _redirected(url, found["location"], headers)
                     continue
                 if status >= 300:
-                    raise await self._refusal(line, status, found)
-                async with contextlib.aclosing(self._pieces(line, found)) as pieces:
+                    raise await self._refusal(connection, status, found)
+                async with contextlib.aclosing(self._pieces(connection, found)) as pieces:
                     yield found, pieces
-                whole = line.since > 0
+                reusable = connection.since > 0
                 return
             finally:
-                if whole and len(self._idle) < _MAX_IDLE:
-                    self._idle.append(line)
+                if reusable and len(self._idle) < _MAX_IDLE:
+                    self._idle.append(connection)
                 else:
-                    line.close()
+                    connection.close()
         raise ServerRefused(status, f"more than {_MAX_REDIRECTS} redirects", {}, "")
 
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[_Line, int, Mapping[str, str]]:
+    ) -> tuple[_Connection, int, Mapping[str, str]]:
         """Send one request; return its connection with the status and the headers of the answer."""
         parts = urlsplit(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         sent = {"host": parts.netloc, **({"content-length": str(len(body))} if body else {}), **headers}
         lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
-        with _failures():
+        with _as_connection_failed():
             async with asyncio.timeout(self._timeout):
-                line = self._kept(f"{parts.scheme}://{parts.netloc}") or await self._connect(parts)
+                connection = self._idle_connection(f"{parts.scheme}://{parts.netloc}") or await self._connect(parts)
             try:
                 async with asyncio.timeout(self._timeout):
-                    line.writer.write("\r\n".join(lines).encode("latin-1") + body)
-                    await line.writer.drain()
+                    connection.writer.write("\r\n".join(lines).encode("latin-1") + body)
+                    await connection.writer.drain()
                 async with asyncio.timeout(self._timeout):
-                    return line, *await read_head(line.reader)
+                    return connection, *await read_head(connection.reader)
             except BaseException:
-                line.close()
+                connection.close()
                 raise
 
-    def _kept(self, origin: str) -> _Line | None:
-        """A connection of this event loop that is still open; the others are closed."""
+    def _idle_connection(self, origin: str) -> _Connection | None:
+        """Return an open connection of this event loop to the origin. Others that are found on the way are closed."""
         while self._idle:
-            line = self._idle.pop()
-            if line.loop is asyncio.get_running_loop() and line.usable(origin):
-                line.since = 0.0
-                return line
-            line.close()
+            connection = self._idle.pop()
+            if connection.loop is asyncio.get_running_loop() and connection.usable(origin):
+                connection.since = 0.0
+                return connection
+            connection.close()
         return None
 
-    async def _connect(self, parts: Any) -> _Line:
+    async def _connect(self, parts: Any) -> _Connection:
         encrypted = parts.scheme == "https"
         context = await asyncio.to_thread(self._tls) if encrypted else None
         options: dict[str, Any] = {"ssl": context, "limit": _BUFFER}
@@ -188,19 +188,19 @@ class HttpClient:
         if is_name and isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):  # uvloop does not know it
             options["happy_eyeballs_delay"] = 0.25
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port or _PORTS[parts.scheme], **options)
-        return _Line(f"{parts.scheme}://{parts.netloc}", reader, writer)
+        return _Connection(f"{parts.scheme}://{parts.netloc}", reader, writer)
 
     def _tls(self) -> ssl.SSLContext:
-        with self._making:
+        with self._context_lock:
             if self._context is None:
                 self._context = _trusted()
             return self._context
 
-    async def _pieces(self, line: _Line, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+    async def _pieces(self, connection: _Connection, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
         """Yield the body. Afterwards `since` says that the connection can be used again."""
         chunked = "chunked" in headers.get("transfer-encoding", "").lower()
-        with _failures():
-            async with contextlib.aclosing(read_pieces(line.reader, headers)) as pieces:
+        with _as_connection_failed():
+            async with contextlib.aclosing(read_pieces(connection.reader, headers)) as pieces:
                 while True:
                     async with asyncio.timeout(self._timeout):
                         piece = await anext(pieces, None)
@@ -209,25 +209,25 @@ class HttpClient:
                     yield piece
             if chunked:
                 async with asyncio.timeout(self._timeout):
-                    while (await line.reader.readuntil(b"\n")).strip():
+                    while (await connection.reader.readuntil(b"\n")).strip():
                         pass  # trailers
         ends = chunked or "content-length" in headers
         if ends and "close" not in headers.get("connection", "").lower():
-            line.since = line.loop.time()
+            connection.since = connection.loop.time()
 
-    async def _refusal(self, line: _Line, status: int, headers: Mapping[str, str]) -> ServerRefused:
-        """The error with what the server says about it."""
+    async def _refusal(self, connection: _Connection, status: int, headers: Mapping[str, str]) -> ServerRefused:
+        """Read the body of an error response and return the error."""
         encoded = headers.get("content-encoding", "identity") != "identity"
         limit = MAX_ENCODED_ERROR_BYTES if encoded else MAX_ERROR_BYTES
         body = bytearray()
         with contextlib.suppress(ConnectionFailed):
-            async with contextlib.aclosing(self._pieces(line, headers)) as pieces:
+            async with contextlib.aclosing(self._pieces(connection, headers)) as pieces:
                 async for piece in pieces:
                     body += piece[: limit - len(body)]
                     if len(body) >= limit:
                         break
         text = "" if encoded else body.decode("utf-8", "replace")
-        return ServerRefused(status, said_in(text, status), headers, text)
+        return ServerRefused(status, error_message(text, status), headers, text)
 
 
 def _trusted() -> ssl.SSLContext:
@@ -242,7 +242,7 @@ def _trusted() -> ssl.SSLContext:
 
 
 def _redirected(url: str, location: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Where a redirect leads, and the headers for it: the key is for the server that was chosen, and no other."""
+    """Return where a redirect leads, and the headers for it. Another server does not get the key."""
     target = urljoin(url, location.strip())
     if not is_plain(target):
         raise ConnectionFailed
@@ -258,8 +258,8 @@ def _origin(url: str) -> tuple[str, str | None, int]:
 
 
 @contextlib.contextmanager
-def _failures() -> Iterator[None]:
-    """What breaks a connection becomes `ConnectionFailed`."""
+def _as_connection_failed() -> Iterator[None]:
+    """Raise `ConnectionFailed` in place of every error that breaks a connection."""
     try:
         yield
     except TimeoutError as error:

@@ -32,8 +32,8 @@ def listing(address: str, key: str | None) -> CatalogEndpoint:
     from toolgate.models.catalog import CatalogEndpoint
 
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
-    leave_out = _NO_CHAT if address.startswith(_OWN_SERVER) else ""
-    return CatalogEndpoint(url=f"{address.rstrip('/')}/models", headers=headers, leave_out=leave_out)
+    exclude = _NO_CHAT if address.startswith(_OWN_SERVER) else ""
+    return CatalogEndpoint(url=f"{address.rstrip('/')}/models", headers=headers, exclude=exclude)
 
 
 class OpenAIModel(SdkModel):
@@ -65,11 +65,11 @@ class OpenAIModel(SdkModel):
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelItem]:
         """Send the request and yield the response as it arrives."""
         calls, reason, usage = ToolCallAssembler(), "", None
-        answered = refused = whole = False
+        answered = refused = is_complete = False
         deadlines = self._deadlines()
         async with contextlib.aclosing(self._events(self._arguments(request), deadlines)) as chunks:
             async for chunk in chunks:
-                whole = whole or chunk is END
+                is_complete = is_complete or chunk is END
                 usage = object_of(chunk, "usage") or usage  # some servers send running totals: the last one counts
                 choice = _first(chunk, "choices")
                 if choice is None:
@@ -88,7 +88,7 @@ class OpenAIModel(SdkModel):
                     deadlines.content_arrived()
         if not answered:
             raise errors.invalid_response("no choice at all")
-        if not (whole or reason or calls.refused):
+        if not (is_complete or reason or calls.refused):
             raise errors.incomplete_response()
         for call in calls.finished():
             yield call

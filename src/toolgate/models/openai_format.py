@@ -1,4 +1,4 @@
-"""Converts conversations to the format of OpenAI's chat API, in which only the user shows pictures."""
+"""Converts conversations to the format of OpenAI's chat API, in which only messages of the user have pictures."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import Any
 
 from toolgate.protocol.content import ImageContent
 
-_SHOWN = "The pictures of the results above, in order: {names}"
+_PICTURES_TEXT = "The pictures of the results above, in order: {names}"
 
 
 def messages_of(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the messages. The pictures of tool messages follow the last of them in a message of the user."""
-    given = list(messages)
-    if not any("images" in message for message in given):  # as nearly always: nothing is looked at twice
+    originals = list(messages)
+    if not any("images" in message for message in originals):  # nearly always: most messages pass as they are
         return [
             message if message.get("content") or not message.get("tool_calls") else _message(message)
-            for message in given
+            for message in originals
         ]
-    made: list[dict[str, Any]] = []
+    converted: list[dict[str, Any]] = []
     waiting: list[ImageContent] = []
-    for message in given:
+    for message in originals:
         if waiting and message["role"] != "tool":
-            made.append(pictures_message(waiting))
+            converted.append(pictures_message(waiting))
             waiting = []
         images = message.get("images") or ()
         if images and message["role"] == "user":
-            made.append(_with_images(message.get("content") or "", images))
+            converted.append(_with_images(message.get("content") or "", images))
             continue
         waiting += images
-        made.append(_message(message))
-    return [*made, pictures_message(waiting)] if waiting else made
+        converted.append(_message(message))
+    return [*converted, pictures_message(waiting)] if waiting else converted
 
 
 def pictures_message(images: Iterable[ImageContent]) -> dict[str, Any]:
     """Return the message of the user that shows pictures."""
-    shown = list(images)
-    names = ", ".join(image.name or image.format for image in shown)
-    return _with_images(_SHOWN.format(names=names), shown)
+    pictures = list(images)
+    names = ", ".join(image.name or image.format for image in pictures)
+    return _with_images(_PICTURES_TEXT.format(names=names), pictures)
 
 
 def _with_images(text: str, images: Iterable[ImageContent]) -> dict[str, Any]:

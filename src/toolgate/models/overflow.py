@@ -33,10 +33,13 @@ WORDINGS: Final[tuple[tuple[str, str], ...]] = (
     ("others", rf"(?:maximum context length|context window|context length) (?:is|of) (?P<limit>{_N})"),
     ("others", r"prompt is too long|too many tokens|maximum context|context[ _]length|context window"),
 )
-"""Who says it → what they say, the most exact first: `limit` is what the model takes, `used` what the request had."""
+"""Provider → a pattern of its message, the most exact patterns first.
+
+The group `limit` has the tokens that the model takes, and `used` those of the request. `all` also counts the output.
+"""
 
 _NUMBERS: Final = {"limit": rf"\bn_ctx\W+({_N})", "used": rf"\bn_prompt_tokens\W+({_N})"}
-"""llama.cpp writes the numbers beside the message."""
+"""Patterns of the numbers that llama.cpp writes into other fields than the message."""
 _MAX_CHARACTERS = 20_000
 
 
@@ -49,25 +52,25 @@ class Overflow(NamedTuple):
     """Tokens that the request had."""
 
 
-def find_overflow(said: str) -> Overflow | None:
-    """Return what a message says about a request that is too long; None if it says nothing like that."""
-    text = said[:_MAX_CHARACTERS]
+def find_overflow(message: str) -> Overflow | None:
+    """Return the sizes in a message about a request that is too long; None if the message is about something else."""
+    text = message[:_MAX_CHARACTERS]
     for pattern in _patterns():
         if found := pattern.search(text):
             groups = found.groupdict()
-            limit = _number(groups.get("limit")) or _beside(text, "limit")
-            used = _number(groups.get("used")) or _number(groups.get("all")) or _beside(text, "used")
+            limit = _number(groups.get("limit")) or _number_after(text, "limit")
+            used = _number(groups.get("used")) or _number(groups.get("all")) or _number_after(text, "used")
             return Overflow(limit, used)
     return None
 
 
 @functools.cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Compiled for the first refusal: every start would pay for it, and most sessions never see one."""
+    """Compile the patterns at the first error of a server. Most sessions never need them."""
     return tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for _, pattern in WORDINGS)
 
 
-def _beside(text: str, name: str) -> int | None:
+def _number_after(text: str, name: str) -> int | None:
     found = re.search(_NUMBERS[name], text)
     return None if found is None else _number(found[1])
 

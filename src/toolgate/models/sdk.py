@@ -16,7 +16,7 @@ from toolgate.models.connection import ConnectionFailed, ModelConnection, Server
 from toolgate.models.deadlines import ResponseDeadlines
 from toolgate.models.http_client import HttpClient, is_reached_directly
 from toolgate.models.server_sent_events import EventDecoder, EventTooLarge
-from toolgate.models.vision import named_as_seeing
+from toolgate.models.vision import name_implies_vision
 from toolgate.text.redaction import without_secret
 
 TIMEOUT: Final = 120.0
@@ -70,7 +70,7 @@ class SdkModel:
         self.name = model
         self.context_tokens: int | None = None
         """Tokens that the model takes, if its server has said so."""
-        self.vision = named_as_seeing(model)
+        self.vision = name_implies_vision(model)
         """Whether pictures are sent to it; `ModelSource` also asks the settings and the server's list."""
         self._silence = KEEP_ALIVE_FACTOR * timeout
         self._total = total_timeout
@@ -105,7 +105,7 @@ class SdkModel:
                     yield event
         except ServerRefused as error:
             body = self._without_key(error.body)
-            raise self._status_error(error.status, error.said, error.headers, body=body) from None
+            raise self._status_error(error.status, error.message, error.headers, body=body) from None
         except ConnectionFailed as error:
             raise errors.unreachable(connection.address, timed_out=error.timed_out) from error
         except TimeoutError as error:

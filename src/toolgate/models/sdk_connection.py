@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 from toolgate.models import errors
-from toolgate.models.connection import Answer, ConnectionFailed, ServerRefused, said_in
+from toolgate.models.connection import Answer, ConnectionFailed, ServerRefused, error_message
 from toolgate.models.lazy_import import load
 
 
@@ -48,7 +48,7 @@ class SdkConnection:
     @contextlib.asynccontextmanager
     async def post(self, path: str, body: dict[str, Any]) -> AsyncIterator[Answer]:
         """Send with the client's `post`: its typed methods inspect every key of every message twice per request."""
-        with self._failures():
+        with self._as_connection_errors():
             try:
                 stream = await self._client.post(
                     path, cast_to=object, body=body, stream=True, stream_cls=self._sdk.AsyncStream[object]
@@ -61,13 +61,13 @@ class SdkConnection:
             yield opened.response.headers, pieces
 
     async def _pieces(self, response: Any) -> AsyncGenerator[bytes, None]:
-        with self._failures():
+        with self._as_connection_errors():
             async for piece in response.aiter_raw():
                 yield piece
 
     @contextlib.contextmanager
-    def _failures(self) -> Iterator[None]:
-        """What the SDK and its HTTP client raise becomes what a `ModelConnection` raises."""
+    def _as_connection_errors(self) -> Iterator[None]:
+        """Turn the errors of the SDK and its HTTP client into those of a `ModelConnection`."""
         import httpx2
 
         sdk = self._sdk
@@ -76,7 +76,7 @@ class SdkConnection:
         except sdk.APIStatusError as error:
             body = _body(error)
             raise ServerRefused(
-                int(error.status_code), said_in(body, int(error.status_code)), error.response.headers, body
+                int(error.status_code), error_message(body, int(error.status_code)), error.response.headers, body
             ) from error
         except (sdk.APIConnectionError, httpx2.HTTPError) as error:
             timed_out = isinstance(error, sdk.APITimeoutError | httpx2.TimeoutException)

@@ -83,15 +83,15 @@ def _provider_and_model(
         provider, colon, model = name.partition(":")
         if provider in PROVIDERS and (colon or not PROVIDERS[provider].key):
             return provider, model or None
-        return _provider_of(name), name
+        return _guess_provider(name), name
     if settings.provider != _OFFLINE:
         return settings.provider, settings.name
     found = next((one for one, provider in PROVIDERS.items() if _is_set_up(provider, environ)), None)
     return (found, settings.name) if found is not None else (_OFFLINE, None)
 
 
-def _provider_of(model: str) -> str:
-    """Whose model this is: the provider that claims the name, else the one that other servers are compatible with."""
+def _guess_provider(model: str) -> str:
+    """Return the provider whose names begin like the model's, else the one with a protocol that other servers use."""
     claimed = (name for name, provider in PROVIDERS.items() if provider.models and model.startswith(provider.models))
     others = (name for name, provider in PROVIDERS.items() if provider.compatible)
     return next(claimed, None) or next(others)

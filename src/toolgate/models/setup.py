@@ -24,7 +24,7 @@ COMPATIBLE: Final = "_compatible"
 """The end of the id of a server that speaks a provider's protocol."""
 _KEY = re.compile(r"[!-~]+")
 _MIN_CONTEXT: Final = 1_000
-_WRONG_PLACE = ("MODEL_ADDRESS", "MODEL_NOT_FOUND", "MODEL_PROTOCOL")
+_WRONG_ADDRESS = ("MODEL_ADDRESS", "MODEL_NOT_FOUND", "MODEL_PROTOCOL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +65,14 @@ def offers() -> list[dict[str, Any]]:
 
 async def try_out(choice: Choice, source: ModelSource) -> Trial:
     """Ask the server for its models; raises `ModelError` with its address and what is probably wrong."""
-    provider, address = _checked(choice)
+    provider, address = _checked_choice(choice)
     key = _key_of(choice, provider, address, source)
-    models, address = await _listed(provider, address, key)
+    models, address = await _list_models(provider, address, key)
     if not models:
         where = address or PROVIDERS[provider].server
         cause = f"The server at {where} answers, but it has no models."
         raise _refused(cause, "Load or pull a model there first.")
-    return Trial(provider=provider, base_url=address, api_key=_given(choice), models=tuple(models))
+    return Trial(provider=provider, base_url=address, api_key=_entered_key(choice), models=tuple(models))
 
 
 async def set_up(choice: Choice, model: str, source: ModelSource, environ: Mapping[str, str] = os.environ) -> None:
@@ -106,8 +106,8 @@ async def set_up(choice: Choice, model: str, source: ModelSource, environ: Mappi
     source.configure(ModelSettings.of({**source.settings.__dict__, **values, "api_key": secret}))
 
 
-def _checked(choice: Choice) -> tuple[str, str | None]:
-    """The provider and the address, if both make sense."""
+def _checked_choice(choice: Choice) -> tuple[str, str | None]:
+    """Return the provider and the address. Raises `ModelError` if one of them is not usable."""
     if choice.provider not in [offer["id"] for offer in offers()]:
         raise _refused(
             f"There is no provider {choice.provider[:50]!r}.", f"Use one of: {', '.join(o['id'] for o in offers())}."
@@ -137,8 +137,8 @@ def _check_address(address: str) -> None:
         raise _refused("The address must not have a user, a password or a query in it.", "Enter the key as the key.")
 
 
-def _given(choice: Choice) -> str | None:
-    """The key that was entered; it is masked from now on, also if it does not work."""
+def _entered_key(choice: Choice) -> str | None:
+    """Return the key that was entered. From now on it is masked everywhere, even if it does not work."""
     key = (choice.api_key or "").strip()
     if not key:
         return None
@@ -150,7 +150,7 @@ def _given(choice: Choice) -> str | None:
 
 def _key_of(choice: Choice, provider: str, address: str | None, source: ModelSource) -> str | None:
     """The key to try: the one that was entered, else the one that this server got before."""
-    key = _given(choice) or _known_key(provider, address, source)
+    key = _entered_key(choice) or _known_key(provider, address, source)
     if key is None and choice.provider == provider and address is None:
         title = PROVIDERS[provider].title
         raise ModelError("MODEL_AUTH", f"{title} needs a key. Enter one.", cause=f"{title} needs a key.")
@@ -165,19 +165,19 @@ def _known_key(provider: str, address: str | None, source: ModelSource) -> str |
     return known.api_key.get_secret_value()
 
 
-async def _listed(provider: str, address: str | None, key: str | None) -> tuple[list[ModelInfo], str | None]:
-    """The models of a server, and its address: with `/v1` if only that works."""
+async def _list_models(provider: str, address: str | None, key: str | None) -> tuple[list[ModelInfo], str | None]:
+    """Return the models of a server, and the address that works: the given one, or that with `/v1` added."""
     row = PROVIDERS[provider]
     where = address or row.server
     listing = load(row.catalog)
     try:
         return await list_models(listing(where, key), where), address
     except ModelError as error:
-        if error.code not in _WRONG_PLACE or not row.compatible or urlsplit(where).path.strip("/"):
+        if error.code not in _WRONG_ADDRESS or not row.compatible or urlsplit(where).path.strip("/"):
             raise
-        longer = f"{where}/v1"
+        with_version = f"{where}/v1"
         try:
-            return await list_models(listing(longer, key), longer), longer
+            return await list_models(listing(with_version, key), with_version), with_version
         except ModelError:
             raise error from None
 

@@ -89,7 +89,7 @@ class ModelSource:
         self._lists.clear()
 
     def _info(self, name: str) -> ModelInfo | None:
-        """What the server has said about a model, if its list was read."""
+        """Return the entry of a model in a list that was read; None if there is none."""
         known = (info for _, infos in self._lists.values() for info in infos)
         return next((info for info in known if info.name == name), None)
 
@@ -138,7 +138,7 @@ class ModelSource:
 
 
 class UnusableModel:
-    """A model that a session names and that cannot be used here: it says why when it is asked."""
+    """The model of a session whose model cannot be used here. Every request raises the reason."""
 
     def __init__(self, name: str, error: ModelError) -> None:
         self.name = name

@@ -32,7 +32,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Return all processes below one, parents first. Fast forking may hide some: to end all, kill the namespace."""
+    """Yield all processes below one, parents first. Fast forking may hide some: to end all, kill the namespace."""
     waiting, seen = children(pid), {pid}
     while waiting:
         current = waiting.pop(0)

@@ -80,7 +80,7 @@ class Executor:
         changed = [
             item.resource
             for item in plan.preconditions
-            if workspace.holding(item.resource).state(item.resource) != item.state
+            if workspace.for_path(item.resource).state(item.resource) != item.state
         ]
         if not changed:
             return None

@@ -5,14 +5,14 @@ from toolgate.search import ripgrep
 from toolgate.search.filters import PLAIN_GLOB
 from toolgate.search.python_glob import FirstPaths, GlobResult, Pattern, descend, find_files, matching_links
 from toolgate.search.search_root import SearchRoot, open_search_root
-from toolgate.search.walk import VERSION_CONTROL, is_own
+from toolgate.search.walk import VERSION_CONTROL, is_never_shown
 from toolgate.workspace.root import Workspace
 
 _NEVER_SHOWN = (".toolgate", *(f"{name}{end}" for name in VERSION_CONTROL for end in "/\0"))
 """Text that occurs only in paths that no search shows. ripgrep is not told to exclude every `.git`."""
 
 
-class _Paths:
+class _PathReceiver:
     """Receives paths, each followed by a NUL."""
 
     def __init__(self, prefix: str, pattern: Pattern, first: FirstPaths) -> None:
@@ -33,7 +33,7 @@ class _Paths:
         text = f"\0{whole.decode('utf-8', 'surrogateescape')}\0".replace("\0./", f"\0{self._prefix}")
         paths = text[1:-1].split("\0")
         if any(name in text for name in _NEVER_SHOWN):
-            paths = [path for path in paths if not is_own(path)]
+            paths = [path for path in paths if not is_never_shown(path)]
         elif self._pattern.covers(text, len(paths)):
             self._first.add(paths)
             return
@@ -67,7 +67,7 @@ def find(
                 for folder in descend(start, pattern, bounds.stop.check):
                     first.add(matching_links(workspace, start, folder, pattern))
                     with open_at(start.prefix + folder.path or ".") as target:
-                        stream_end = _list(program, target, _Paths(folder.path, pattern, first), bounds)
+                        stream_end = _list(program, target, _PathReceiver(folder.path, pattern, first), bounds)
                     files.complete = stream_end.complete
                     complaints = [folder.path + where for where, _ in ripgrep.complaints(stream_end.messages)]
                     files.unreadable = [start.prefix + where for where in complaints if pattern.reaches(where)]
@@ -79,7 +79,7 @@ def find(
         return find_files(workspace, start, pattern, limit=limit, deadline=bounds.deadline, check=bounds.stop.check)
 
 
-def _list(program: str, target: SearchRoot, sink: _Paths, bounds: Bounds) -> StreamEnd:
+def _list(program: str, target: SearchRoot, sink: _PathReceiver, bounds: Bounds) -> StreamEnd:
     query = ripgrep.Query(
         pattern=None,
         directory=target.directory,

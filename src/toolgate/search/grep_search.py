@@ -28,7 +28,7 @@ from toolgate.search.matches import Matches
 from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, Translation, translate
 from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.skipped import SkippedFiles, is_binary
-from toolgate.search.walk import is_own
+from toolgate.search.walk import is_never_shown
 from toolgate.workspace.beneath import open_file
 from toolgate.workspace.encoding import SAMPLE, detect
 from toolgate.workspace.file_guard import SECRET, FileGuard
@@ -121,7 +121,7 @@ def run(stop: Stop, workspace: Workspace, job: GrepJob) -> GrepOutcome:
         program = ripgrep.find(job.ripgrep, workspace.programs_root)
         outcome = _Search(job, start, files, Bounds(deadline=job.deadline, stop=stop)).run(program)
         if start.file is not None:
-            outcome.legacy_encoding = _older_encoding(start.file.fd, job.path)
+            outcome.legacy_encoding = _legacy_encoding(start.file.fd, job.path)
         return outcome
 
 
@@ -131,7 +131,7 @@ def bad_pattern(reason: str, step: str = "") -> ToolError:
     return ToolError(ErrorCode.INVALID_PARAM, message, step or _DIALECT)
 
 
-def _older_encoding(fd: int, path: str) -> str:
+def _legacy_encoding(fd: int, path: str) -> str:
     """Return the encoding of a file if it is neither UTF-8 nor marked: only its ASCII characters are found then."""
     sample = os.pread(fd, SAMPLE, 0)
     try:
@@ -149,7 +149,7 @@ class _Search:
         self._bounds = bounds
         self._found = Matches(limit=job.limit, after=job.after, by_file=job.by_file, wanted=self._counts)
         self._matching: set[str] = set()
-        """Files of a tree with matches in their bytes as they are."""
+        """Files of a tree that match without being decoded."""
         self._query = ripgrep.Query(
             pattern=job.pattern,
             case_sensitive=job.case_sensitive,
@@ -170,7 +170,7 @@ class _Search:
         if self._start.file is not None:
             return True
         wanted = self._files.wanted
-        if (wanted is not None and not wanted(name, path)) or is_own(path):
+        if (wanted is not None and not wanted(name, path)) or is_never_shown(path):
             return False
         guard = self._job.guard
         if guard is None or not self._is_secret(guard, path):
@@ -222,13 +222,13 @@ class _Search:
         if self._start.file is not None:
             return bool(self._found.total) or self._decode_and_search(program, self._start.file.fd, "", outcome)
         seen = frozenset(self._matching)
-        older = Matches(
+        not_utf8 = Matches(
             limit=MAX_FILES, by_file=True, wanted=lambda name, path: path not in seen and self._counts(name, path)
         )
         query = replace(self._query, pattern=NOT_UTF8, before=0, after=0, multiline=False)
-        listed = self._again(program, query, older, NOT_UTF8_IN_PYTHON)
-        outcome.not_decoded = max(0, older.files - MAX_FILES)
-        for path, _ in older.first_files(""):
+        listed = self._search_again(program, query, not_utf8, NOT_UTF8_IN_PYTHON)
+        outcome.not_decoded = max(0, not_utf8.files - MAX_FILES)
+        for path, _ in not_utf8.first_files(""):
             try:
                 fd = open_file(path, dir_fd=self._start.directory)
             except OSError:  # it is gone
@@ -249,7 +249,7 @@ class _Search:
         found = Matches(limit=self._job.limit, after=self._job.after, by_file=self._job.by_file)
         try:
             query = replace(self._query, directory=None, file=text, name_globs=(), hidden=(), git=False)
-            stream_end = self._again(program, query, found, None)
+            stream_end = self._search_again(program, query, found, None)
         finally:
             os.close(text)
         if found.total:
@@ -257,10 +257,10 @@ class _Search:
             outcome.decoded[self._start.prefix + path if path else self._job.path] = encoding
         return stream_end.complete
 
-    def _again(
+    def _search_again(
         self, program: str | None, query: ripgrep.Query, found: Matches, translation: Translation | None
     ) -> StreamEnd:
-        """One more search with the engine that has searched already."""
+        """Search once more with the engine of the first search."""
         if program is not None:
             return ripgrep.search(program, query, found, self._bounds)
         wanted = self._files.expressions if query.directory is not None else (None, None, False)
@@ -271,7 +271,7 @@ class _Search:
             try:
                 stream_end = ripgrep.search(program, self._query, self._found, self._bounds, begin)
             except ripgrep.BadPattern as error:
-                raise self._explained(str(error)) from None
+                raise self._pattern_error(str(error)) from None
         if survey is not None:
             outcome.ignored = [self._start.prefix + path for path in survey.ignored]
             for path in survey.binary:
@@ -309,7 +309,7 @@ class _Search:
             if thread.ident is not None:
                 thread.join()
 
-    def _explained(self, reason: str) -> ToolError:
+    def _pattern_error(self, reason: str) -> ToolError:
         """Return ripgrep's reason, or a better one with a position if the translator finds a mistake too."""
         if self._job.multiline:
             return bad_pattern(reason)

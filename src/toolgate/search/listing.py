@@ -8,7 +8,7 @@ from heapq import nsmallest
 from typing import Any
 
 from toolgate.errors import ToolError
-from toolgate.search.walk import NEVER, TEMP_PREFIX
+from toolgate.search.walk import NEVER_SHOWN, TEMP_PREFIX
 from toolgate.workspace.beneath import scan_directory
 
 _BATCH = 4096
@@ -101,7 +101,7 @@ def list_tree(
         below: list[tuple[str, int]] = []
         for name, kind in listing.entries:
             if kind == "dir":
-                below.append((f"{path}{name}/", depth + 1 if name in NEVER or "\ufffd" in name else level + 1))
+                below.append((f"{path}{name}/", depth + 1 if name in NEVER_SHOWN or "\ufffd" in name else level + 1))
             else:
                 tree.entries.append((f"{path}{name}", kind))
                 tree.total += 1

@@ -156,7 +156,7 @@ def find_files(
     deadline: float,
     check: Callable[[], None],
 ) -> GlobResult:
-    """Yield every regular file below the start that matches, and matching links to files, except through `**`."""
+    """Return every regular file below the start that matches, and matching links to files, except through `**`."""
     files, first = GlobResult(), FirstPaths(limit)
     walk = _walk(start, pattern, check)
     for folder in walk:
@@ -201,7 +201,7 @@ def _matching_files(folder: WalkedFolder, pattern: Pattern) -> list[str]:
 
 
 def matching_links(workspace: Workspace, start: SearchRoot, folder: WalkedFolder, pattern: Pattern) -> list[str]:
-    """Yield the links of a folder that match and lead to a file inside the root.
+    """Return the links of a folder that match and lead to a file inside the root.
 
     ripgrep does not list links. Therefore links that only `**` reaches are not looked for, with and without ripgrep.
     """

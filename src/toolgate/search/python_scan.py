@@ -43,7 +43,7 @@ class Finder:
         self.needle = self.literal.encode()
 
     def lines(self, text: str) -> list[tuple[int, int]]:
-        """Yield the start and end of each matching line, in order."""
+        """Return the start and end of each matching line, in order."""
         return self._by_literal(text) if self.literal else self._by_pattern(text)
 
     def _by_literal(self, text: str) -> list[tuple[int, int]]:

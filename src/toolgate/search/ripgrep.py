@@ -59,7 +59,7 @@ class Query:
     hidden: Sequence[str] = ()
     """Directories below the start that are not searched."""
     git: bool = True
-    """Whether to check for `.git`; see `Start`."""
+    """Whether to check for `.git`; see `SearchRoot`."""
     name_globs: Sequence[str] = ()
     """Only files whose names match one of these. This only saves time: `Matches.wanted` decides."""
 
@@ -139,7 +139,7 @@ def run(
 
 
 def complaints(messages: str) -> list[tuple[str, str]]:
-    """Yield paths that ripgrep could not read, and why, except those that the caller may not know about."""
+    """Return the paths that ripgrep could not read, and why, except those that the caller may not know about."""
     return [(path, reason) for path, reason in _COMPLAINT.findall(messages) if not path.startswith("/")]
 
 

@@ -15,8 +15,8 @@ STATE = ".toolgate"
 """The directory of the runtime's own files."""
 VERSION_CONTROL = (".git", ".hg", ".svn", ".jj")
 """Directories of version control systems."""
-NEVER = frozenset({*VERSION_CONTROL, STATE})
-"""Names that a walk skips everywhere."""
+NEVER_SHOWN = frozenset({*VERSION_CONTROL, STATE})
+"""Names of directories that a walk never enters, and of files that it never shows."""
 MAX_DEPTH = 250
 """Deepest level below its start that a walk enters. One descriptor is open per level."""
 CHUNK = 8192
@@ -46,13 +46,13 @@ class WalkedFolder:
         """Return those files or links of this folder that are to be shown."""
         if self.ignores is not None:
             names = self.ignores.keep(names, self.path)
-        return [name for name in names if name[0] != "." or not (name in NEVER or name.startswith(TEMP_PREFIX))]
+        return [name for name in names if name[0] != "." or not (name in NEVER_SHOWN or name.startswith(TEMP_PREFIX))]
 
 
 class TreeWalk:
     """A walk from one open directory downwards.
 
-    `unreadable` collects the folders that could not be entered, with the error number; `failed` is called for each.
+    `unreadable` collects the folders that could not be entered, with the error number.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class TreeWalk:
     ) -> None:
         """With `depth`, the walk ends that many levels below its start. Deeper levels are not reported."""
         self._fd = fd
-        self._start = ignores
+        self._ignores = ignores
         self._check = check
         self._hidden = frozenset(hidden)
         self._only = only
@@ -80,7 +80,7 @@ class TreeWalk:
         """Yield every folder, parents before their children. Each is open only until the next one is requested."""
         stack: list[tuple[int, str, Ignores | None, list[str]]] = []
         fd = os.dup(self._fd)
-        path, ignores = "", self._start
+        path, ignores = "", self._ignores
         try:
             while True:
                 try:
@@ -121,7 +121,7 @@ class TreeWalk:
     def _list(self, fd: int, path: str, ignores: Ignores | None, level: int) -> Iterator[WalkedFolder]:
         if level < len(self._only):
             folder = WalkedFolder(path, fd, self._rules(fd, path, ignores, True))
-            self._sort_out(folder, [self._only[level]], level)
+            self._choose_directories(folder, [self._only[level]], level)
             yield folder
             return
         first = True
@@ -134,7 +134,7 @@ class TreeWalk:
                 if first:
                     ignores = folder.ignores = self._rules(fd, path, ignores, more or ".gitignore" in folder.files)
                     first = False
-                self._sort_out(folder, dirs, level)
+                self._choose_directories(folder, dirs, level)
                 yield folder
                 if not more:
                     return
@@ -144,10 +144,10 @@ class TreeWalk:
         text = read_small(fd, ".gitignore") if ignores is not None and has_file else None
         return ignores if ignores is None or text is None else ignores.enter(path, text)
 
-    def _sort_out(self, folder: WalkedFolder, dirs: list[str], level: int) -> None:
+    def _choose_directories(self, folder: WalkedFolder, dirs: list[str], level: int) -> None:
         """Decide which directories are entered."""
         for name in dirs:
-            if name in NEVER or (self._hidden and folder.path + name in self._hidden):
+            if name in NEVER_SHOWN or (self._hidden and folder.path + name in self._hidden):
                 continue
             if folder.ignores is not None and folder.ignores.ignored(name, folder.path, True):
                 folder.ignored.append(name)
@@ -185,12 +185,12 @@ def _is_missing(name: str, parent: int) -> bool:
     return not stat.S_ISDIR(mode) and not stat.S_ISLNK(mode)
 
 
-def is_own(path: str) -> bool:
-    """Whether no search shows a path: version control, the runtime's files, unfinished files."""
+def is_never_shown(path: str) -> bool:
+    """Whether no search shows a path. These are version control, the runtime's files and unfinished files."""
     if "." not in path:
         return False
     parts = path.split("/")
-    return not NEVER.isdisjoint(parts) or parts[-1].startswith(TEMP_PREFIX)
+    return not NEVER_SHOWN.isdisjoint(parts) or parts[-1].startswith(TEMP_PREFIX)
 
 
 def read_small(fd: int, *names: str) -> str | None:

@@ -74,7 +74,7 @@ class LockedFiles:
             return frozenset(found.denied)
 
     def missing(self, layer: Layer, access: Access, root: RootDirectory) -> tuple[str, ...]:
-        """What the sandbox cannot keep of this, in plain words."""
+        """Return which locked files the sandbox cannot protect, and why, in plain words."""
         found = self._found
         count = len(found.denied) + len(found.secrets)
         if not count:
@@ -123,7 +123,9 @@ class LockedFiles:
             return ()
         words = list(_words(command, analysed))
         moves = any(words[0] in _MOVES or words[0].startswith(UNRESOLVED) for words in analysed.commands)
-        found = {path for word in words for path in _meant(word, secrets, self._found.shown, cwd, moves=moves)}
+        found = {
+            path for word in words for path in _secrets_named_by(word, secrets, self._found.shown, cwd, moves=moves)
+        }
         if in_history:
             found.update(_in_history(words, cwd))
         return tuple(sorted(found))
@@ -145,8 +147,10 @@ def _words(command: str, analysed: CommandPlan) -> Iterator[str]:
             yield text
 
 
-def _meant(word: str, secrets: Collection[str], shown: Collection[str], cwd: str, *, moves: bool) -> Iterator[str]:
-    """The secret files that a word may mean: this path, one below another directory, or what a pattern finds."""
+def _secrets_named_by(
+    word: str, secrets: Collection[str], shown: Collection[str], cwd: str, *, moves: bool
+) -> Iterator[str]:
+    """Yield the secret files that a word may name: by this path, below another directory, or by a pattern."""
     base = posixpath.basename(word.rstrip("/"))
     if not base:
         return
@@ -156,20 +160,20 @@ def _meant(word: str, secrets: Collection[str], shown: Collection[str], cwd: str
             if fnmatch.fnmatchcase(name, _glob(base)) and (base[0] == "." or name[0] != "."):
                 yield path
         return
-    place = posixpath.normpath(posixpath.join(cwd, word))
-    if place in secrets:
-        yield place
-    if not moves and (place in secrets or place in shown):
+    resolved = posixpath.normpath(posixpath.join(cwd, word))
+    if resolved in secrets:
+        yield resolved
+    if not moves and (resolved in secrets or resolved in shown):
         return
     if word.startswith("/"):
-        yield from (path for path in secrets if place.endswith(f"/{path}"))
+        yield from (path for path in secrets if resolved.endswith(f"/{path}"))
         return
     tail = posixpath.normpath(word).replace("../", "")
     yield from (path for path in secrets if f"/{path}".endswith(f"/{tail}"))
 
 
 def _glob(base: str) -> str:
-    """A pattern of bash that may match more than bash's own: braces stand for anything."""
+    """Return a pattern that matches at least what bash's would. Braces match any text."""
     return re.sub(r"\{[^}]*\}?", "*", base)
 
 

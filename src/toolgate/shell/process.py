@@ -27,9 +27,9 @@ from toolgate.shell.state_dump import BadDump
 from toolgate.system import fcntl, termios
 
 _PIPE = 1 << 20
-_GULP = 1 << 17
-_GULPS = 4
-_SHORT = 256
+_READ_BYTES = 1 << 17
+_MAX_READS = 4
+_SHORT_READ = 256
 """Bytes of a read after which hardly more is there; if there is, the loop calls again."""
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
 _KILL_TIMEOUT = 5.0
@@ -78,7 +78,7 @@ class ShellProcess:
         """Why the shell was ended before it got a command; empty otherwise."""
         self.is_starved = False
         """Whether it was ended because there was no memory for its output."""
-        self._order: bytes | None = None
+        self._command_text: bytes | None = None
         """The command, until the shell is running."""
         try:
             self._sandbox = self._spawn(start)
@@ -86,7 +86,7 @@ class ShellProcess:
             self._fds.close()
             raise
         self.ended = self._sandbox.ended if self._program is None else self._program.ended
-        self._loop.add_reader(self._up, self._came_up)
+        self._loop.add_reader(self._up, self._on_started)
 
     def _spawn(self, start: ShellStart) -> RunningSandbox:
         state, self._state_fd = self._fds.pipe()
@@ -158,12 +158,12 @@ class ShellProcess:
         """Send the shell its command. Call it once."""
         if self.loaded is None:
             raise RuntimeError("a command before its state")
-        self._order = bash_script.command(command, self.loaded, self._inherited, terminal=self._has_terminal)
+        self._command_text = bash_script.command(command, self.loaded, self._inherited, terminal=self._has_terminal)
         if self._is_checked:
-            self._give()
+            self._send_command()
 
-    def _came_up(self) -> None:
-        """The shell runs, so its supervisor now ends with this process: it may have its command."""
+    def _on_started(self) -> None:
+        """Note that the shell runs. Its supervisor now ends with this process, so the shell may get its command."""
         self._loop.remove_reader(self._up)
         self._fds.drop(self._up)
         self._is_up = True
@@ -181,33 +181,33 @@ class ShellProcess:
             self.kill()
             return
         self._is_checked = True
-        if self._order is not None:
-            self._give()
+        if self._command_text is not None:
+            self._send_command()
 
-    def _give(self) -> None:
-        order, self._order = self._order, None
-        self._fds.send(self._command_fd, order or b"")
+    def _send_command(self) -> None:
+        text, self._command_text = self._command_text, None
+        self._fds.send(self._command_fd, text or b"")
 
     def taken(self) -> bool:
         """Whether the shell has taken its command. If not, it is still starting or loading its state."""
         unread = fcntl.ioctl(self._waiting, termios.FIONREAD, struct.pack("i", 0))
-        return self._is_checked and self._order is None and unread == struct.pack("i", 0)
+        return self._is_checked and self._command_text is None and unread == struct.pack("i", 0)
 
     def capture(self, stdout: Capture, stderr: Capture) -> None:
         """Capture the output from now on."""
         for fd, capture in ((self.stdout, stdout), (self.stderr, stderr)):
-            self._loop.add_reader(fd, partial(self._swallow, fd, capture))
+            self._loop.add_reader(fd, partial(self._read_available, fd, capture))
 
-    def _swallow(self, fd: int, capture: Capture) -> None:
+    def _read_available(self, fd: int, capture: Capture) -> None:
         """Read what is there, in portions, so that other tasks can run."""
-        for _ in range(_GULPS):
-            if self._gulp(fd, capture) < _SHORT:
+        for _ in range(_MAX_READS):
+            if self._read_once(fd, capture) < _SHORT_READ:
                 return
 
-    def _gulp(self, fd: int, capture: Capture) -> int:
-        """Read once; return how many bytes there were."""
+    def _read_once(self, fd: int, capture: Capture) -> int:
+        """Read once and return the number of bytes. At the end of the output, stop watching the descriptor."""
         try:
-            chunk = os.read(fd, _GULP)
+            chunk = os.read(fd, _READ_BYTES)
             if chunk:
                 capture.feed(chunk)
                 return len(chunk)
@@ -226,8 +226,8 @@ class ShellProcess:
         """Read what is left in the pipes, without waiting for processes that hold them open."""
         for fd, capture in ((self.stdout, stdout), (self.stderr, stderr)):
             self._loop.remove_reader(fd)
-            for _ in range(_PIPE // _GULP + 1):  # a process that escaped may write faster than it is read
-                if not self._gulp(fd, capture):
+            for _ in range(_PIPE // _READ_BYTES + 1):  # a process that escaped may write faster than it is read
+                if not self._read_once(fd, capture):
                     break
 
     @property

@@ -43,14 +43,14 @@ Stream = Literal["stdout", "stderr"]
 OnOutput = Callable[[Stream, str], None]
 """Called on the event loop with what was just printed, decoded but with its terminal escapes."""
 
-_PAUSE = 0.02
-"""Seconds that starting and loading a shell takes."""
-_SOON = 0.002
+_START_SECONDS = 0.02
+"""Seconds that starting and loading a shell takes. Commands that follow each other faster are quick."""
+_ANSWER_SECONDS = 0.002
 """Seconds in which a caller has stored the answer. Until then, no shell is started if there is another one."""
 _MAX_AHEAD = 4
 """Most shells that are started in advance. Setting up a sandbox mostly waits for the kernel."""
-_SHORT = 1 << 12
-"""Characters of a command in which secret files are looked for without a thread."""
+_SHORT_COMMAND = 1 << 12
+"""Characters of the longest command that is searched for names of secret files without a thread."""
 
 _LEFT_RUNNING = (
     "toolgate: {} started with '&' ended with this command. To keep one running, start it with background=true\n"
@@ -80,7 +80,7 @@ class ShellSession(AsyncClosing):
         self._options = options or ShellOptions.of(settings, self._root)
         self._layer = layer
         self._host = os.environ if environment is None else environment
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._choosing = asyncio.Lock()
         self._made: tuple[Starter, StateHistory] | None = None
         self._generation = workspace.generation
@@ -91,10 +91,10 @@ class ShellSession(AsyncClosing):
         self._closed = False
         self._answered = 0.0
         self._exported: tuple[tuple[ShellState, ...], str | None] | None = None
-        self._lost: list[str] = []
+        self._lost_notes: list[str] = []
         """Notes about lost state, for the next command's answer."""
-        self._hurried = 0
-        """How many commands in a row have followed each other quickly. So many more shells are started in advance."""
+        self._quick_commands = 0
+        """How many commands in a row were quick. So many more shells are started in advance."""
         self.interrupted: CommandResult | None = None
         """What the last cancelled command had printed."""
         self.jobs = Jobs(self._options.jobs, self._stop)
@@ -106,9 +106,9 @@ class ShellSession(AsyncClosing):
         await self.close()
 
     async def choose_layer(self) -> None:
-        """Find out which sandbox works here, in a thread: on a stalled machine this takes up to 30 seconds.
+        """Find out in a thread which sandbox works here. On a stalled machine this takes up to 30 seconds.
 
-        The methods that are not awaited do it themselves if it was not done before, and block the event loop.
+        If it was not called before, the methods that are not awaited do the same and block the event loop.
         """
         if self._made is not None:
             return
@@ -157,7 +157,9 @@ class ShellSession(AsyncClosing):
 
     def report_lost_state(self, reason: str) -> None:
         """Say in the next command's answer that the previous process's state could not be used."""
-        self._lost = [f"toolgate: the shell started anew, because its state could not be carried over: {reason}\n"]
+        self._lost_notes = [
+            f"toolgate: the shell started anew, because its state could not be carried over: {reason}\n"
+        ]
 
     def exists(self, path: str) -> bool:
         """Whether a path is a file that commands may read: then `bash FILE` is the real bash.
@@ -176,7 +178,7 @@ class ShellSession(AsyncClosing):
             locked.refresh()
         else:
             await in_thread(lambda _stop: locked.refresh())
-        if len(command) <= _SHORT:
+        if len(command) <= _SHORT_COMMAND:
             return locked.named(command, analysed, place)
         return await in_thread(lambda _stop: locked.named(command, analysed, place))
 
@@ -213,8 +215,8 @@ class ShellSession(AsyncClosing):
         check_access(access, roots)
         seconds = check_timeout(timeout, self._options)
         job = background or to_background
-        self._hurried = self._hurried + 1 if time.monotonic() - self._answered < _PAUSE else 0
-        async with self._turn, slots.running(), self.jobs.paused() if scripts else nullcontext():
+        self._quick_commands = self._quick_commands + 1 if time.monotonic() - self._answered < _START_SECONDS else 0
+        async with self._lock, slots.running(), self.jobs.paused() if scripts else nullcontext():
             await self.choose_layer()
             await self._starter.warm_up(access)
             if job:
@@ -234,7 +236,7 @@ class ShellSession(AsyncClosing):
 
     async def restart(self) -> None:
         """Reset the state: directory, variables, functions. Background jobs continue."""
-        async with self._turn:
+        async with self._lock:
             self._starter.discard()
             self._history.forget()
 
@@ -248,7 +250,7 @@ class ShellSession(AsyncClosing):
         if self._current is not None:
             await self._stop(self._current)
         await self.jobs.close()
-        async with self._turn:
+        async with self._lock:
             made, self._made = self._made, None
             if made is not None:
                 slots.forget(self)
@@ -352,14 +354,14 @@ class ShellSession(AsyncClosing):
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
         # starting a shell blocks the event loop, and the caller has long output to cut or an answer to store
-        wait = _PAUSE if result.truncated else _SOON if starter.has_spare else 0.0
+        wait = _START_SECONDS if result.truncated else _ANSWER_SECONDS if starter.has_spare else 0.0
         loop.call_later(wait, self._prepare, access)
         self._answered = time.monotonic()
         return result
 
     def _keep_state(self, run: CommandRun, access: Access) -> list[str]:
         """Remember the state that the command left; return notes about state that was lost."""
-        lines, self._lost = self._lost, []
+        lines, self._lost_notes = self._lost_notes, []
         history = self._history
         take = history.take if run.process.view.git is None else history.take_directory
         try:
@@ -384,14 +386,14 @@ class ShellSession(AsyncClosing):
         starter, history = self._made
         starter.has_jobs = self.jobs.any_running
         try:
-            state = None if self._turn.locked() else history.for_access(access)
-            enough = starter.prepare(access, state, min(1 + self._hurried, _MAX_AHEAD))
+            state = None if self._lock.locked() else history.for_access(access)
+            enough = starter.prepare(access, state, min(1 + self._quick_commands, _MAX_AHEAD))
         except (OSError, ToolError) as error:  # the next command reports the same error
             logger("shell").warning("shell_not_prepared", error=str(error))
             return
         slots.keep_waiting(self, starter.discard)
         if not enough:
-            asyncio.get_running_loop().call_later(_SOON, self._prepare, access)
+            asyncio.get_running_loop().call_later(_ANSWER_SECONDS, self._prepare, access)
 
     def _hand_over(self, run: CommandRun, access: Access, deadline: float | None = None) -> CommandResult:
         job = self.jobs.add(run)

@@ -88,7 +88,7 @@ def left_running(dump: bytes) -> int:
 
 
 def _all(pattern: re.Pattern[bytes], text: bytes, what: str) -> list[re.Match[bytes]]:
-    """Yield matches that cover the text without a gap."""
+    """Return matches that cover the text without a gap."""
     found, position = [], 0
     while position < len(text):
         match = pattern.match(text, position)

@@ -1,4 +1,4 @@
-"""Converts a page in a process of its own, which can be ended: a page may be made to keep a parser busy for hours."""
+"""Converts a page to Markdown in a process of its own, which is killed if a hostile page keeps the parser busy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from toolgate.workspace.threads import Stop, in_thread
 SECONDS = 10.0
 
 
-class _Collected:
+class _Output:
+    """Collects what the process writes."""
+
     def __init__(self) -> None:
         self.content = bytearray()
 
@@ -35,9 +37,9 @@ async def to_markdown(html: str, url: str) -> tuple[str, str]:
 
 
 def _converted(stop: Stop, html: str, url: str) -> tuple[str, str]:
-    order = json.dumps([html.encode("utf-8", "replace").decode(), url]).encode()
-    found = _Collected()
-    end = follow([_start(order)], [found], Bounds(deadline=time.monotonic() + SECONDS, stop=stop))
+    request = json.dumps([html.encode("utf-8", "replace").decode(), url]).encode()
+    found = _Output()
+    end = follow([_start(request)], [found], Bounds(deadline=time.monotonic() + SECONDS, stop=stop))
     if not end.complete:
         raise _unreadable(f"it was not converted within {SECONDS:g} seconds")
     try:
@@ -47,19 +49,19 @@ def _converted(stop: Stop, html: str, url: str) -> tuple[str, str]:
     return str(title), str(text)
 
 
-def _start(order: bytes) -> OutputProcess:
-    stdin = memory_file(order)
+def _start(request: bytes) -> OutputProcess:
+    stdin = memory_file(request)
     try:
         argv = bare_python("toolgate.web.html_markdown", bare="web")
         return start(ReadOnlyCommand(argv=argv, directory=None, stdin=stdin))
     except (PermissionError, FileNotFoundError):
-        return Fork(None, lambda out: _in_fork(order, out))
+        return Fork(None, lambda out: _in_fork(request, out))
     finally:
         os.close(stdin)
 
 
-def _in_fork(order: bytes, out: int) -> None:
-    answer = html_markdown.answered(order)
+def _in_fork(request: bytes, out: int) -> None:
+    answer = html_markdown.convert_request(request)
     while answer:
         answer = answer[os.write(out, answer) :]
 

@@ -174,13 +174,13 @@ def markdown_of(html: str, url: str) -> tuple[str, str]:
     return " ".join(writer.title.split()), writer.text
 
 
-def answered(order: bytes) -> bytes:
-    """The answer to an order: HTML and address as JSON, title and text as JSON."""
-    html, url = json.loads(order)
+def convert_request(request: bytes) -> bytes:
+    """Convert a request, HTML and address as JSON, and return title and text as JSON."""
+    html, url = json.loads(request)
     return json.dumps(markdown_of(html, url)).encode()
 
 
 def main() -> None:
-    """Body of the process: one order on standard input, one answer on standard output."""
+    """Run the process: read one request from standard input and write the answer to standard output."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    sys.stdout.buffer.write(answered(sys.stdin.buffer.read()))
+    sys.stdout.buffer.write(convert_request(sys.stdin.buffer.read()))

@@ -127,7 +127,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """Yield the replaced ranges in order."""
+    """Return the replaced ranges in order."""
     found: list[Opcode] = []
     pending = [(0, len(old), 0, len(new))]
     while pending:

@@ -11,12 +11,12 @@ from toolgate.workspace.encoding import (
     SAMPLE,
     UTF_8,
     Encoding,
-    around,
     binary,
     detect,
-    legacy,
+    encode_text,
+    guess_legacy,
     not_text,
-    written,
+    surrounding_lines,
 )
 from toolgate.workspace.file_state import planned_state
 from toolgate.workspace.find_text import Content, FileContent, LoadedContent
@@ -39,13 +39,13 @@ MAX_FOR_SEVERAL = 32 << 20
 """Largest file in which one call makes several edits, in bytes."""
 _IN_MEMORY = 1 << 18
 """Largest file that is rewritten from memory, in bytes. In larger ones, the kernel copies the unchanged parts."""
-_AT_ONCE = 1 << 20
+_MAX_FILE_AT_ONCE = 1 << 20
 """Largest file that is searched on the event loop, in bytes: starting a thread takes about as long."""
-_LITTLE = 1 << 12
+_SMALL_TEXT = 1 << 12
 """Most characters, of the old and the new text together, that are replaced on the event loop."""
-_LITTLE_LINES = 50
+_FEW_LINES = 50
 """Most lines of both that are compared there."""
-_LITTLE_DECODED = 1 << 16
+_SMALL_FILE = 1 << 16
 """Largest file that is decoded there, in bytes."""
 _MAX_MATCHES = 100_000
 _MAX_LISTED = 50
@@ -55,7 +55,7 @@ _SEARCHED = 2 << 20
 """Largest file that is searched for the nearest text, in bytes."""
 _NEAR = 1 << 16
 _MANY = 100
-"""Number of replacements from which comparing the whole file is cheaper."""
+"""With more replacements than these, comparing the whole file is cheaper than describing each one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,24 +85,24 @@ class PlannedEdit:
         return "1 replacement" if self.replacements == 1 else f"{self.replacements} replacements"
 
 
-def plan_at_once(workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> PlannedEdit | None:
+def plan_at_once(workspace: Workspace, path: str, edits: Sequence[Edit], seen_files: SeenFiles) -> PlannedEdit | None:
     """Plan an edit without waiting for the disk; None if that is more than a little work, or there is not one match."""
     texts = [text for edit in edits for text in (edit.old, edit.new)]
-    if len(edits) > 1 or sum(map(len, texts)) > _LITTLE or sum(text.count("\n") for text in texts) > _LITTLE_LINES:
+    if len(edits) > 1 or sum(map(len, texts)) > _SMALL_TEXT or sum(text.count("\n") for text in texts) > _FEW_LINES:
         return None
     try:
-        return _plan(Stop(), workspace, path, edits, known, at_once=True)
+        return _plan(Stop(), workspace, path, edits, seen_files, at_once=True)
     except BlockingIOError:
         return None
 
 
-def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles) -> PlannedEdit:
+def plan_edit(stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], seen_files: SeenFiles) -> PlannedEdit:
     """Plan all edits. Raises `ToolError` if one cannot be made; then none is."""
-    return _plan(stop, workspace, path, edits, known, at_once=False)
+    return _plan(stop, workspace, path, edits, seen_files, at_once=False)
 
 
 def _plan(
-    stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], known: SeenFiles, *, at_once: bool
+    stop: Stop, workspace: Workspace, path: str, edits: Sequence[Edit], seen_files: SeenFiles, *, at_once: bool
 ) -> PlannedEdit:
     for number, edit in enumerate(edits, 1):
         _check(edit, number, len(edits))
@@ -111,24 +111,24 @@ def _plan(
         error = from_os_error(FileNotFoundError(2, ""), path)
         raise ToolError(error.code, error.message, "Check the path with 'ls', or create the file with 'write_file'.")
     with workspace.open_file(target.path, wait=not at_once) as opened:
-        if known.changed(target.parts, opened, wait=not at_once):
+        if seen_files.changed(target.parts, opened, wait=not at_once):
             raise conflict(path)
         size = opened.stat.st_size
         content = _content(opened, len(edits), at_once=at_once)
         sample = content.read(SAMPLE, 0)
         encoding = detect(sample, path, whole=len(sample) == size)
         if encoding is UTF_8 and not all((edit.old + edit.new).isascii() for edit in edits):
-            if at_once and size > _LITTLE_DECODED:
+            if at_once and size > _SMALL_FILE:
                 raise BlockingIOError
-            encoding = _looked_through(content, size, path)
+            encoding = _check_utf8(content, size, path)
         if at_once and encoding is not UTF_8:
             raise BlockingIOError  # most texts are UTF-8, and searching others takes longer
         diff = Diff(target.path, MAX_DIFF)
         if len(edits) == 1:
             index = workspace.line_indexes.of(opened.stat, encoding, size)
-            pieces, count = _one(stop, content, path, edits[0], index, diff)
+            pieces, count = _replace_one(stop, content, path, edits[0], index, diff)
         else:
-            pieces, count = _several(stop, content, path, edits, encoding, diff)
+            pieces, count = _replace_several(stop, content, path, edits, encoding, diff)
         read = content.data if isinstance(content, LoadedContent) else None
         before, old = planned_state(opened.fd, opened.stat, read)
         change = Change(target=target, before=before, old=old, pieces=pieces)
@@ -137,7 +137,7 @@ def _plan(
 
 def _content(opened: OpenedFile, edits: int, *, at_once: bool) -> Content:
     size = opened.stat.st_size
-    if at_once and size > _AT_ONCE:
+    if at_once and size > _MAX_FILE_AT_ONCE:
         raise BlockingIOError
     if size <= (_IN_MEMORY if edits == 1 else MAX_FOR_SEVERAL):
         return LoadedContent(opened.read_cached(size, 0) if at_once else opened.read(size, 0), at_once=at_once)
@@ -154,7 +154,7 @@ def _check(edit: Edit, number: int, total: int) -> None:
             "to create or replace a whole file, use 'write_file'.",
         )
     if edit.old == edit.new:
-        raise _pointless(which)
+        raise _same_text(which)
     try:
         (edit.old + edit.new).encode()
     except UnicodeEncodeError:
@@ -163,7 +163,7 @@ def _check(edit: Edit, number: int, total: int) -> None:
         ) from None
 
 
-def _one(
+def _replace_one(
     stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex, diff: Diff
 ) -> tuple[tuple[Piece, ...], int]:
     size = index.end
@@ -184,7 +184,7 @@ def _compare(diff: Diff, old: bytes, new: bytes, encoding: Encoding) -> None:
     diff.compare(old[skip:].decode(encoding.codec, "replace"), new[skip:].decode(encoding.codec, "replace"))
 
 
-def _several(
+def _replace_several(
     stop: Stop, original: Content, path: str, edits: Sequence[Edit], encoding: Encoding, diff: Diff
 ) -> tuple[tuple[Piece, ...], int]:
     """Make the edits in memory, each on the result of the previous one."""
@@ -215,7 +215,7 @@ def _find(stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex,
     try:
         found = content.find(stop, edit.old, index.encoding, limit, check=check)
     except UnicodeEncodeError:  # the file's encoding does not have all characters of it
-        raise _missed(content.read, path, edit, index, label) from None
+        raise _not_found(content.read, path, edit, index, label) from None
     if content.at_once and len(found.spans) != 1:
         raise BlockingIOError  # to say what is near, or to show several places, takes longer
     if found.has_nul:
@@ -225,7 +225,7 @@ def _find(stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex,
     spans = [span for span in found.spans if _is_whole(content.read, span[0], index.encoding)]
     found.spans = spans[:1] if edit.first_only else spans
     if not found.spans:
-        raise _missed(content.read, path, edit, index, label)
+        raise _not_found(content.read, path, edit, index, label)
     if len(found.spans) > 1 and not edit.replace_all:
         raise _ambiguous(stop, content.read, path, found.spans, index, label)
     if len(found.spans) >= _MAX_MATCHES:
@@ -234,13 +234,13 @@ def _find(stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex,
             f"{label}old_string occurs {_MAX_MATCHES} times or more in {quote(path)}.",
             "Quote more of the text, or use a command such as 'sed'.",
         )
-    replacements = [Replacement(a, b, _adapted(content.read, edit.new, a, b, index, path)) for a, b in found.spans]
+    replacements = [Replacement(a, b, _new_bytes(content.read, edit.new, a, b, index, path)) for a, b in found.spans]
     if all(content.read(one.end - one.start, one.start) == one.new for one in replacements):
-        raise _pointless(label)
+        raise _same_text(label)
     return replacements
 
 
-def _pointless(label: str) -> ToolError:
+def _same_text(label: str) -> ToolError:
     return ToolError(
         ErrorCode.INVALID_PARAM,
         f"{label}old_string and new_string are the same: there is nothing to change.",
@@ -248,18 +248,18 @@ def _pointless(label: str) -> ToolError:
     )
 
 
-def _looked_through(content: Content, size: int, path: str) -> Encoding:
+def _check_utf8(content: Content, size: int, path: str) -> Encoding:
     """Return the encoding of a file that begins like UTF-8, after a look at all of it, unless it is large."""
     data = content.read(min(size, _COMPARED), 0)
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data, len(data) == size)
     except UnicodeDecodeError as error:
-        return legacy(around(data, error.start), path)
+        return guess_legacy(surrounding_lines(data, error.start), path)
     return UTF_8
 
 
 def _is_whole(read: Read, start: int, encoding: Encoding) -> bool:
-    """Whether a character begins at a place; a byte of one may look like another one."""
+    """Whether a character begins at a position. A byte within a character may look like another character."""
     if not encoding.multibyte:
         return True
     first = max(0, start - _NEAR)
@@ -271,8 +271,8 @@ def _is_whole(read: Read, start: int, encoding: Encoding) -> bool:
     return True
 
 
-def _adapted(read: Read, new: str, start: int, end: int, index: LineIndex, path: str) -> bytes:
-    """Return the new text with the line ends of its place, unless it has its own."""
+def _new_bytes(read: Read, new: str, start: int, end: int, index: LineIndex, path: str) -> bytes:
+    """Encode the new text. Its line ends become those of the lines around it, unless it has CRLF itself."""
     encoding = index.encoding
     if "\n" in new and "\r" not in new:
         old = read(end - start, start).decode(encoding.codec, "replace")
@@ -280,7 +280,7 @@ def _adapted(read: Read, new: str, start: int, end: int, index: LineIndex, path:
             new = keep_line_ends(old, new)
         elif _ends_crlf(read, start, end, index):
             new = new.replace("\n", "\r\n")
-    return written(new, encoding, path)
+    return encode_text(new, encoding, path)
 
 
 def _ends_crlf(read: Read, start: int, end: int, index: LineIndex) -> bool:
@@ -303,7 +303,7 @@ def _spliced(replacements: list[Replacement], size: int) -> list[Piece]:
     return [*pieces, FileSpan(position, size - position)]
 
 
-def _missed(read: Read, path: str, edit: Edit, index: LineIndex, label: str) -> ToolError:
+def _not_found(read: Read, path: str, edit: Edit, index: LineIndex, label: str) -> ToolError:
     skip = len(index.encoding.bom)
     text = read(_SEARCHED, skip).decode(index.encoding.codec, "replace")
     near = nearest(text, edit.old, edit.new)

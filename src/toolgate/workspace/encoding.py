@@ -70,11 +70,11 @@ def detect(sample: bytes, path: str, *, whole: bool = False) -> Encoding:
     if not is_utf8(sample, whole=whole):
         if len(sample.translate(None, _CONTROLS)) * 20 < len(sample) * 19:
             raise binary(path)
-        return legacy(sample, path)
+        return guess_legacy(sample, path)
     return UTF_8
 
 
-def legacy(data: bytes, path: str) -> Encoding:
+def guess_legacy(data: bytes, path: str) -> Encoding:
     """Return the likely encoding of text that is not UTF-8. Raises `ToolError` if it fits none."""
     from toolgate.workspace.legacy_encoding import guess_encoding
 
@@ -92,7 +92,7 @@ def decode_text(content: bytes, path: str) -> tuple[Encoding, str]:
     except UnicodeDecodeError as error:
         if encoding.bom:
             raise not_text(path, f"damaged {encoding.name}") from None
-        encoding = legacy(around(content, error.start), path)
+        encoding = guess_legacy(surrounding_lines(content, error.start), path)
         try:
             text = content.decode(encoding.codec)
         except UnicodeDecodeError:
@@ -102,14 +102,14 @@ def decode_text(content: bytes, path: str) -> tuple[Encoding, str]:
     return encoding, text
 
 
-def around(data: bytes, position: int) -> bytes:
-    """Return some whole lines around a place, or bytes if there are none."""
+def surrounding_lines(data: bytes, position: int) -> bytes:
+    """Return the lines around a position. In text without line ends, return the bytes around it."""
     piece = data[max(0, position - SAMPLE) : position + SAMPLE]
     first = piece.find(b"\n", 0, min(position, SAMPLE)) if position > SAMPLE else -1
     return piece[first + 1 :]
 
 
-def written(text: str, encoding: Encoding, path: str) -> bytes:
+def encode_text(text: str, encoding: Encoding, path: str) -> bytes:
     """Return text as it is written into a file with this encoding. Raises `ToolError` if that cannot be done safely."""
     if encoding.confidence < CERTAIN_ENOUGH and not text.isascii():
         raise ToolError(

@@ -75,7 +75,7 @@ class ExtraDirectory(Workspace):
 
 @dataclass(frozen=True, slots=True)
 class _Denied:
-    """A pattern of a rule that denies: it is about the path below the directory, and about the absolute path."""
+    """A pattern of a rule that denies. It matches the path below the directory, and the absolute path."""
 
     pattern: PathPattern
     directory: str
@@ -92,11 +92,11 @@ class ExtraGuard(FileGuard):
     def __init__(self, directory: ExtraDirectory, rules: Callable[[], PathRules]) -> None:
         root = str(directory.root)
 
-        def both() -> PathRules:
+        def both_forms() -> PathRules:
             now = rules()
             return replace(now, denied=tuple(_Denied(pattern, root) for pattern in now.denied))
 
-        super().__init__(directory, both)
+        super().__init__(directory, both_forms)
         self.directory = directory
 
     def found(self) -> SecretsFound:
@@ -146,12 +146,15 @@ def _overlap(directory: str, root: str) -> str:
     return ""
 
 
-def places_in(workspace: Workspace, path: str) -> set[str]:
-    """The names that rules know a path of an extra directory by: absolute, below it, and with links resolved."""
+def path_forms(workspace: Workspace, path: str) -> set[str]:
+    """Return the forms in which rules may name a path of an extra directory.
+
+    These are the absolute path, the path below the directory, and both with links resolved.
+    """
     found = set[str]()
     for directory in workspace.extra:
         if directory.holds(path):
             with suppress(ToolError):
-                for place in (directory.relative(path), "/".join(directory.locate(path).parts)):
-                    found.update((place, directory.below(place)))
+                for form in (directory.relative(path), "/".join(directory.locate(path).parts)):
+                    found.update((form, directory.below(form)))
     return found

@@ -17,7 +17,7 @@ _Find = Callable[[bytes | bytearray, int, int], Iterator[tuple[int, int]]]
 
 
 @dataclass(slots=True)
-class Found:
+class TextMatches:
     """Byte spans of the matches, without overlaps."""
 
     spans: list[tuple[int, int]] = field(default_factory=list)
@@ -47,7 +47,7 @@ class FileContent:
     def _read_into(self, buffer: memoryview, offset: int) -> int:
         return os.preadv(self.opened.fd, [buffer], offset, os.RWF_NOWAIT if self.at_once else 0)
 
-    def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> Found:
+    def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> TextMatches:
         """Find all positions of `text`, at most `limit`. A line end in it matches any line end of the file.
 
         With `check`, everything on the way is decoded to see whether it is text.
@@ -70,12 +70,12 @@ class LoadedContent:
         """Read bytes at an offset."""
         return self.data[offset : offset + length]
 
-    def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> Found:
+    def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> TextMatches:
         """Find all positions of `text`, at most `limit`."""
         stop.check()
         find, _ = _finder(text, encoding)
         data, start = self.data, len(encoding.bom)
-        found = Found(spans=list(islice(find(data, start, len(data)), limit)))
+        found = TextMatches(spans=list(islice(find(data, start, len(data)), limit)))
         found.has_nul = encoding.width == 1 and data.find(b"\0", start) >= 0
         if check:
             try:
@@ -160,7 +160,7 @@ class _Scan:
     """Searches block by block. It keeps enough of each block for a match across the border."""
 
     def __init__(self, encoding: Encoding, check: bool) -> None:
-        self.found = Found()
+        self.found = TextMatches()
         self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding.codec)() if check else None
 

@@ -109,9 +109,9 @@ class _File:
                 return "\r\n" if line.endswith("\r\n") else "\n"
         return "\n"
 
-    def place(self, stop: Stop, hunk: Hunk, least: int, previous: int) -> int:
-        """Return the position at which a hunk goes. The hunk before it goes from `previous` to `least`."""
-        starts = self._below_anchors(stop, hunk, least)
+    def place(self, stop: Stop, hunk: Hunk, earliest: int, previous: int) -> int:
+        """Return the position at which a hunk goes. The hunk before it goes from `previous` to `earliest`."""
+        starts = self._below_anchors(stop, hunk, earliest)
         old = hunk.old
         if not old:
             found = [self.next_line(start) for start in starts] if hunk.anchors else [self.end]
@@ -119,7 +119,7 @@ class _File:
         every = self._occurrences(stop, old)
         if hunk.at_end:
             every = [at for at in every if self._end_of(at, old) == self.end]
-        possible = every[bisect_left(every, least) :]
+        possible = every[bisect_left(every, earliest) :]
         if hunk.anchors:
             indexes = {bisect_left(possible, start) for start in starts}
             possible = [possible[index] for index in sorted(indexes) if index < len(possible)]
@@ -127,18 +127,18 @@ class _File:
             return possible[0]
         if possible:
             return self._refuse_ambiguous(hunk, possible)
-        raise self._misplaced(hunk, every, previous, least) if every else self._missing(hunk)
+        raise self._misplaced(hunk, every, previous, earliest) if every else self._missing(hunk)
 
     def _end_of(self, position: int, lines: list[str]) -> int:
         """Return the position after lines that begin at a position."""
         return min(position + sum(map(len, lines)) + len(lines), self.end)
 
-    def _below_anchors(self, stop: Stop, hunk: Hunk, least: int) -> list[int]:
+    def _below_anchors(self, stop: Stop, hunk: Hunk, earliest: int) -> list[int]:
         """Return the lines that the anchors may mean: every one of the first, and the next one of each further."""
-        starts = [least]
+        starts = [earliest]
         for depth, anchor in enumerate(hunk.anchors):
             places = self._occurrences(stop, [anchor]) or self._alike(anchor)
-            possible = places[bisect_left(places, least) :]
+            possible = places[bisect_left(places, earliest) :]
             if depth:
                 indexes = {bisect_left(possible, start) for start in starts}
                 possible = [possible[index] for index in sorted(indexes) if index < len(possible)]
@@ -221,14 +221,14 @@ class _File:
             problem += f"; the nearest one is line {near['start_line']}, {quote(near['text'])}"
         return self._error(hunk, problem, "Quote the line as it is in the file, or leave it out.", nearest=near)
 
-    def _misplaced(self, hunk: Hunk, every: list[int], previous: int, least: int) -> ToolError:
+    def _misplaced(self, hunk: Hunk, every: list[int], previous: int, earliest: int) -> ToolError:
         first = self._number(every[-1])
         lines = f"lines {first}-{first + len(hunk.old) - 1}"
-        if every[-1] >= least:
+        if every[-1] >= earliest:
             problem = f"fits at {lines}, which is not below the line that '@@' names"
             return self._error(hunk, problem, "Leave the '@@' line out, or name another one.")
         if self._end_of(every[-1], hunk.old) > previous:
-            last = self._number(least) - 1
+            last = self._number(earliest) - 1
             problem = f"overlaps the hunk before it: it fits at {lines}, and that one reaches to line {last}"
             return self._error(hunk, problem, "Make one hunk out of the two.")
         problem = f"fits at {lines}, which is above the hunk before it"

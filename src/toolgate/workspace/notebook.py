@@ -35,14 +35,16 @@ class EditedNotebook:
     """Whether undo can take it back: the journal has room for the old content."""
 
 
-def plan_cell_edit(stop: Stop, workspace: Workspace, path: str, edit: CellEdit, known: SeenFiles) -> EditedNotebook:
+def plan_cell_edit(
+    stop: Stop, workspace: Workspace, path: str, edit: CellEdit, seen_files: SeenFiles
+) -> EditedNotebook:
     """Plan one change. Raises `ToolError` if it cannot be made."""
     target = target_of(workspace, path)
     if target.missing:
         error = from_os_error(FileNotFoundError(2, ""), path)
         raise ToolError(error.code, error.message, "Check the path with 'ls', or create the file with 'write_file'.")
     with workspace.open_file(target.path) as opened:
-        if known.changed(target.parts, opened):
+        if seen_files.changed(target.parts, opened):
             raise conflict(path)
         bom, text = _text(opened, path)
         stop.check()
@@ -59,7 +61,7 @@ def plan_cell_edit(stop: Stop, workspace: Workspace, path: str, edit: CellEdit, 
             change=Change(target=target, before=state_of(opened), pieces=(bom + made.text.encode(),)),
             made=made,
             diff=diff,
-            seen=known.has(target.parts),
+            seen=seen_files.has(target.parts),
             reversible=can_keep(opened.stat.st_size),
         )
 

@@ -7,7 +7,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import MAX_DIFF
-from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, decode_text, detect, require_round_trip, written
+from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, decode_text, detect, encode_text, require_round_trip
 from toolgate.workspace.journal_entries import can_keep
 from toolgate.workspace.line_ends import keep_line_ends
 from toolgate.workspace.root import OpenedFile, Workspace
@@ -50,7 +50,7 @@ def plan_write(stop: Stop, workspace: Workspace, path: str, content: str, seen_f
             content = keep_line_ends(old.decode(encoding.codec, "replace"), content)
         if not note:
             require_round_trip(encoding.bom + old, encoding, path)
-        data = encoding.bom + written(content.removeprefix("\ufeff") if encoding.bom else content, encoding, path)
+        data = encoding.bom + encode_text(content.removeprefix("\ufeff") if encoding.bom else content, encoding, path)
         stop.check()
         if not note:
             diff.compare(old.decode(encoding.codec, "replace"), data[len(encoding.bom) :].decode(encoding.codec))

@@ -20,7 +20,7 @@ _MAX_COMMANDS = 100
 _MAX_DESCRIPTION = 200
 _SHELL = r"!`[^`\n]+`"
 _NOT_RUN = "[Parts of this message like !`git status` were not run. Run them with Bash if you need what they print.]"
-_PLACE = r"\$(ARGUMENTS|[1-9])(?![0-9A-Za-z_])"
+_PLACEHOLDER = r"\$(ARGUMENTS|[1-9])(?![0-9A-Za-z_])"
 
 
 class OwnCommand(NamedTuple):
@@ -34,25 +34,25 @@ class OwnCommand(NamedTuple):
     body: str
 
     def message(self, arguments: str) -> str:
-        """The message: `$ARGUMENTS` and `$1` to `$9` are replaced once. Arguments without a place come last.
+        """Return the message with `$ARGUMENTS` and `$1` to `$9` replaced, or with the arguments after it.
 
-        Commands in it, as Claude Code runs them, are left to the model and its gates.
+        Shell commands in it, which Claude Code would run, are not run. A note tells the model so.
         """
-        said = self._filled(arguments)
-        return f"{said}\n\n{_NOT_RUN}" if re.search(_SHELL, self.body) else said
+        message = self._fill_in(arguments)
+        return f"{message}\n\n{_NOT_RUN}" if re.search(_SHELL, self.body) else message
 
-    def _filled(self, arguments: str) -> str:
-        if not re.search(_PLACE, self.body):
+    def _fill_in(self, arguments: str) -> str:
+        if not re.search(_PLACEHOLDER, self.body):
             return f"{self.body}\n\n{arguments}" if arguments else self.body
         words = _words(arguments)
         values = {str(number): word for number, word in enumerate(words, 1)}
         return re.sub(
-            _PLACE, lambda found: arguments if found[1] == "ARGUMENTS" else values.get(found[1], ""), self.body
+            _PLACEHOLDER, lambda found: arguments if found[1] == "ARGUMENTS" else values.get(found[1], ""), self.body
         )
 
 
 class OwnCommands:
-    """The commands of a user in a project. A project's command never takes the place of the user's of that name."""
+    """The commands of a user in a project. If both have a command of one name, the user's counts."""
 
     def __init__(self, workspace: Workspace | None = None, user_directory: Path | None = None) -> None:
         self._folders = folders_of(workspace, user_directory, "commands")
@@ -78,7 +78,7 @@ class OwnCommands:
         )
 
     def expand(self, text: str) -> str:
-        """The message that `/NAME arguments` stands for; any other text as it is."""
+        """Return the message of `/NAME arguments`. Return any other text as it is."""
         word, _, arguments = text.strip().partition(" ")
         command = self.get(word[1:]) if word.startswith("/") else None
         return text if command is None else command.message(arguments.strip())

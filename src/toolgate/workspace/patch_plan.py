@@ -9,7 +9,7 @@ from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.diff import Diff
 from toolgate.workspace.edit import MAX_DIFF, MAX_FOR_SEVERAL
-from toolgate.workspace.encoding import UTF_8, Encoding, decode_text, require_round_trip, written
+from toolgate.workspace.encoding import UTF_8, Encoding, decode_text, encode_text, require_round_trip
 from toolgate.workspace.file_state import ABSENT, planned_state
 from toolgate.workspace.hunks import apply_hunks
 from toolgate.workspace.line_ends import keep_line_ends
@@ -71,10 +71,10 @@ class PatchPlan:
 
 
 def plan_patch(
-    stop: Stop, workspace: Workspace, sections: Sequence[Section], known: SeenFiles, cwd: str = "."
+    stop: Stop, workspace: Workspace, sections: Sequence[Section], seen_files: SeenFiles, cwd: str = "."
 ) -> PatchPlan:
     """Plan all sections. Raises `ToolError` if one cannot be made; then none is."""
-    planner = _Planner(stop, workspace, known, cwd)
+    planner = _Planner(stop, workspace, seen_files, cwd)
     for path, together in planner.by_file(sections).items():
         first = together[0]
         if first.action == "add":
@@ -89,13 +89,13 @@ def plan_patch(
 
 
 class _Planner:
-    def __init__(self, stop: Stop, workspace: Workspace, known: SeenFiles, cwd: str) -> None:
+    def __init__(self, stop: Stop, workspace: Workspace, seen_files: SeenFiles, cwd: str) -> None:
         self.plan = PatchPlan()
         self.targets: dict[tuple[str, ...], Target] = {}
         """Every place that the patch writes."""
         self._stop = stop
         self._workspace = workspace
-        self._known = known
+        self._seen_files = seen_files
         self._cwd = cwd
         self._protected = protected_places(workspace)
         self._kept = 0
@@ -159,12 +159,12 @@ class _Planner:
             encoding, old, note = UTF_8, "", ""
             if opened is not None:
                 encoding, old, note = _shown(opened, section.path)
-                if not self._known.has(target.parts):
+                if not self._seen_files.has(target.parts):
                     self.plan.unseen.append(section.path)
             content = section.content
-            if not note and self._known.has(target.parts) and "\r" not in content:
+            if not note and self._seen_files.has(target.parts) and "\r" not in content:
                 content = keep_line_ends(old, content)
-            data = encoding.bom + written(content, encoding, section.path)
+            data = encoding.bom + encode_text(content, encoding, section.path)
             action: Action = "added" if opened is None else "updated"
             self._write(target, opened, (data,), PatchedFile(action=action, path=target.path))
             diff = Diff(target.path, self.plan.room, created=opened is None)
@@ -201,7 +201,7 @@ class _Planner:
             new = old
             for section in sections:
                 new = apply_hunks(self._stop, new, section.hunks, section.path)
-            pieces = (encoding.bom + written(new, encoding, first.path),)
+            pieces = (encoding.bom + encode_text(new, encoding, first.path),)
             diff = Diff(target.path, self.plan.room)
             if first.move_to is not None:
                 destination = self._target(first.move_to)
@@ -258,7 +258,7 @@ class _Planner:
 
     def _require_unchanged(self, target: Target, opened: OpenedFile | None) -> None:
         self._stop.check()
-        if self._known.changed(target.parts, opened):
+        if self._seen_files.changed(target.parts, opened):
             raise conflict(target.typed)
 
 

@@ -9,7 +9,16 @@ from functools import cache
 from itertools import chain
 
 from toolgate.workspace.collect import Blocks, Collector
-from toolgate.workspace.encoding import SAMPLE, UTF_8, Encoding, around, binary, detect, legacy, not_text
+from toolgate.workspace.encoding import (
+    SAMPLE,
+    UTF_8,
+    Encoding,
+    binary,
+    detect,
+    guess_legacy,
+    not_text,
+    surrounding_lines,
+)
 from toolgate.workspace.file_state import HASHED, digest_file, identity
 from toolgate.workspace.lines import LineIndex, Read
 from toolgate.workspace.root import OpenedFile, Workspace
@@ -169,7 +178,7 @@ def _fill(
     except UnicodeDecodeError as error:
         if encoding is not UTF_8:
             raise not_text(path, f"damaged {encoding.name}") from None
-        other = legacy(around(error.object, error.start), path)
+        other = guess_legacy(surrounding_lines(error.object, error.start), path)
     window.encoding, window.confidence = other.name, other.confidence
     try:
         _collect(stop, window, Blocks(read, *span, other), limit, budget, path)

@@ -257,8 +257,11 @@ class Workspace:
         finally:
             os.close(fd)
 
-    def holding(self, path: str) -> "Workspace":
-        """The further directory that holds an absolute path, or this one. Raises `ToolError` if it is gone."""
+    def for_path(self, path: str) -> "Workspace":
+        """Return the workspace of a path: the extra directory that holds it, else this one.
+
+        Raises `ToolError` if its directory is gone.
+        """
         found: Workspace = next((directory for directory in self.extra if directory.holds(path)), self)
         found.require_present()
         return found

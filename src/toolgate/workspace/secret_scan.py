@@ -1,4 +1,4 @@
-"""Finds the secret files of a project, and those that rules deny. A folder that did not change costs one `stat`."""
+"""Finds the secret files of a project, and those that rules deny. A folder that has not changed is not read again."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ class SecretScan:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._folders: dict[str, _Folder] = {}
-        self._holding: list[_Folder] = []
-        """Those with anything that was sought."""
+        self._relevant: list[_Folder] = []
+        """The folders with secret files, denied files, or files that may be either."""
         self._complete = True
         self._unread = False
         """Whether the last scan met a folder that it could not read."""
         self._denied: tuple[PathPattern, ...] = ()
-        self._known: dict[tuple[int, int], str] = {}
+        self._denied_files: dict[tuple[int, int], str] = {}
         """Files that were denied before: one that was moved is still denied."""
 
     @property
@@ -107,14 +107,14 @@ class SecretScan:
             self._denied = tuple(denied)
             self._folders.clear()
         if not self._is_unchanged():
-            self._look_through()
+            self._rescan()
         secrets: dict[str, str] = {}
         refused: set[str] = set()
-        for folder in self._holding:
+        for folder in self._relevant:
             refused.update(folder.denied)
             secrets.update(folder.secrets)
             secrets.update(self._by_content(folder.unsure))
-            secrets.update(self._behind(folder.links))
+            secrets.update(self._link_targets(folder.links))
         self._add_other_names(secrets, refused)
         return SecretsFound(secrets=secrets, denied=frozenset(refused), complete=self._complete)
 
@@ -132,8 +132,8 @@ class SecretScan:
             return False
         return True
 
-    def _look_through(self) -> None:
-        """Look at every folder, and read those that have changed."""
+    def _rescan(self) -> None:
+        """Visit every folder, and read those that have changed."""
         seen: dict[str, _Folder] = {}
         entries = open_folders = 0
         self._complete, self._unread = True, False
@@ -145,7 +145,7 @@ class SecretScan:
             open_folders += not folder.hidden
             seen[path] = folder
         self._folders = seen
-        self._holding = [
+        self._relevant = [
             one for one in seen.values() if one.denied or one.secrets or one.unsure or one.links or one.linked
         ]
 
@@ -193,12 +193,12 @@ class SecretScan:
                 folder.entries += 1
                 if folder.entries > MAX_ENTRIES:
                     break
-                self._look_at(entry, entry.name if path == "." else f"{path}/{entry.name}", folder)
+                self._classify(entry, entry.name if path == "." else f"{path}/{entry.name}", folder)
         return folder
 
-    def _look_at(self, entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
+    def _classify(self, entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
         if folder.hidden:
-            _look_at_hidden(entry, path, folder)
+            _classify_hidden(entry, path, folder)
         elif any(pattern.matches(path) for pattern in self._denied):
             folder.denied.append(path)
             if entry.is_dir(follow_symlinks=False):
@@ -224,19 +224,19 @@ class SecretScan:
                     found[path] = reason
         return found
 
-    def _behind(self, links: Sequence[str]) -> dict[str, str]:
-        """The files inside the root that links with the name of a secret file lead to."""
+    def _link_targets(self, links: Sequence[str]) -> dict[str, str]:
+        """Return the files inside the root that links with secret names lead to, with what they may hold."""
         found = {}
         for path in links:
             with suppress(ToolError):
-                place = "/".join(self._workspace.locate(path).parts)
-                if self._workspace.is_file(place):
-                    found[place] = secret_name(path)
+                target = "/".join(self._workspace.locate(path).parts)
+                if self._workspace.is_file(target):
+                    found[target] = secret_name(path)
         return found
 
     def _add_other_names(self, secrets: dict[str, str], refused: set[str]) -> None:
-        """Other hard links of the same files, and files that were denied and have been moved."""
-        sought: dict[tuple[int, int], str | None] = {key: None for folder in self._holding for key in folder.linked}
+        """Add the other hard links of these files, and files that were denied and have been moved."""
+        sought: dict[tuple[int, int], str | None] = {key: None for folder in self._relevant for key in folder.linked}
         now: dict[tuple[int, int], str] = {}
         for path in (*secrets, *refused):
             info = self._stat(path)
@@ -246,7 +246,7 @@ class SecretScan:
                 sought[info.st_dev, info.st_ino] = secrets.get(path) if path not in refused else None
             if path in refused:
                 now[info.st_dev, info.st_ino] = path
-        moved = {key for key in self._known if key not in now} if self._denied else set()
+        moved = {key for key in self._denied_files if key not in now} if self._denied else set()
         if sought or moved:
             for path, key in self._inodes({key[1] for key in (*sought, *moved)}):
                 if key in moved or (key in sought and sought[key] is None):
@@ -254,10 +254,10 @@ class SecretScan:
                     now[key] = path
                 elif key in sought:
                     secrets.setdefault(path, sought[key] or "")
-        self._known = now
+        self._denied_files = now
 
     def _inodes(self, wanted: set[int]) -> Iterator[tuple[str, tuple[int, int]]]:
-        """Every path of the scanned folders that leads to one of these inodes."""
+        """Yield every path of the scanned folders with one of these inodes."""
         for path, folder in self._folders.items():
             if folder.hidden:
                 continue
@@ -283,7 +283,7 @@ class SecretScan:
             return None
 
 
-def _look_at_hidden(entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
+def _classify_hidden(entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
     """Note what leads out of a denied folder: a file that has another name may be read by that."""
     if entry.is_dir(follow_symlinks=False):
         folder.folders.append(path)

@@ -47,7 +47,7 @@ class Stop:
             raise Stopped
 
 
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -57,10 +57,10 @@ async def in_thread(fn: Callable[Concatenate[Stop, P], T], *args: P.args, **kwar
     work continues after the call is over.
     """
     loop = asyncio.get_running_loop()
-    turns = _turns.get(loop)
-    if turns is None:
-        turns = _turns[loop] = asyncio.Semaphore(MAX_THREADS)
-    async with turns:
+    slots = _slots.get(loop)
+    if slots is None:
+        slots = _slots[loop] = asyncio.Semaphore(MAX_THREADS)
+    async with slots:
         stop, handover = Stop(), _Handover(loop)
         context = contextvars.copy_context()
         reserve = [bytes(_RESERVE)]

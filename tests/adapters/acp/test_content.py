@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from toolgate.adapters.acp.content import as_content, diff_content, shown
+from toolgate.adapters.acp.content import as_content, diff_content, text_content
 
 ROOT = Path("/project")
 DIFF = """--- a/src/app.py
@@ -46,7 +46,7 @@ def test_what_is_no_diff_is_shown_as_text() -> None:
 
 
 def test_a_long_text_is_shown_from_its_end() -> None:
-    text = shown("a" * 70_000 + "end").content.text
+    text = text_content("a" * 70_000 + "end").content.text
     assert text.endswith("end")
     assert text.startswith("[… 4467 characters before this]\n")
 

@@ -159,8 +159,8 @@ async def test_an_answer_is_shown_below_its_question_before_the_next_one(monkeyp
 
     kinds = [line.split()[0] for line in map(without_escapes, shown) if line.strip()[0] in "?✓⊘"]
     assert kinds == ["?", "✓", "?", "⊘"]
-    assert prompt.has_told("q1", allowed=True)
-    assert not prompt.has_told("q2", allowed=True)  # an answer that came to nothing is told again
+    assert prompt.has_printed("q1", allowed=True)
+    assert not prompt.has_printed("q2", allowed=True)  # an answer that came to nothing is told again
 
 
 async def test_a_question_of_the_model_is_answered_and_not_allowed(monkeypatch: Any) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolgate.agent.events import TurnDone
-from toolgate.cli.chat.conversation import Conversation, place_of, status_parts
+from toolgate.cli.chat.conversation import Conversation, project_and_branch, status_parts
 from toolgate.compose import assemble
 from toolgate.errors import ModelError
 from toolgate.protocol.modes import ToolMode
@@ -23,14 +23,14 @@ async def test_mode_model_project_branch_context_tokens_and_cost_are_shown(tmp_p
     settings = Settings.of(workspace={"root": root}, database={"url": url}, model=model)
     async with assemble(settings, model=ScriptedModel([])) as stack:
         conversation = Conversation(stack, ToolMode.chat_safe)
-        before = status_parts(conversation, place_of(stack))
+        before = status_parts(conversation, project_and_branch(stack))
         assert before == ["chat_safe", "asks for approval", "scripted", "shop (feature-x)", "context 0% of 120k"]
         usage = Usage(input_tokens=1_000, output_tokens=100)
         conversation.count(TurnDone(usage=usage, context_tokens=4_000, context_limit=8_000))
-        after = status_parts(conversation, place_of(stack))
+        after = status_parts(conversation, project_and_branch(stack))
         assert after[4:] == ["context 50% of 8k", "1,100 tokens", "cost 0.0030"]
         conversation.count(TurnDone(usage=Usage(), context_tokens=0, context_limit=0))  # a command that a person typed
-        assert status_parts(conversation, place_of(stack)) == after
+        assert status_parts(conversation, project_and_branch(stack)) == after
 
 
 async def test_a_model_is_chosen_before_the_first_message_and_kept_with_the_session(

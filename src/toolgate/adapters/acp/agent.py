@@ -155,7 +155,7 @@ class EditorAgent:
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
         """Continue a session, and show what was said in it."""
-        opened, session = await self._resumed(cwd, session_id)
+        opened, session = await self._resume(cwd, session_id)
         with _refusals():
             messages = await opened.project.sessions.messages(session_id)
         for message in messages:
@@ -169,14 +169,14 @@ class EditorAgent:
 
     async def resume_session(self, session_id: str, cwd: str, **_: Any) -> ResumeSessionResponse:
         """Continue a session that the editor still shows."""
-        opened, session = await self._resumed(cwd, session_id)
+        opened, session = await self._resume(cwd, session_id)
         return ResumeSessionResponse(
             modes=modes(session.approval_mode), config_options=list(await options(session, opened.project.models))
         )
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
         """Switch the approval mode: the person's choice at the editor. The tool mode of a session never changes."""
-        opened = self._known(session_id)
+        opened = self._open_session(session_id)
         if mode_id not in {mode.value for mode in ApprovalMode}:
             raise _invalid(f"there is no mode '{mode_id}': choose ask, accept_edits or plan")
         with _refusals():
@@ -187,7 +187,7 @@ class EditorAgent:
         self, config_id: str, session_id: str, value: str | bool, **_: Any
     ) -> SetSessionConfigOptionResponse:
         """Choose the model from the next turn on."""
-        opened = self._known(session_id)
+        opened = self._open_session(session_id)
         if config_id != MODEL or not isinstance(value, str):
             raise _invalid(f"there is no option '{config_id}'")
         with _refusals():
@@ -204,7 +204,10 @@ class EditorAgent:
         chosen = [opened for root, opened in self._projects.items() if cwd is None or root == _directory(cwd)]
         rows = [
             SessionInfo(
-                session_id=session.id, cwd=str(opened.root), title=session.title or None, updated_at=_time(session)
+                session_id=session.id,
+                cwd=str(opened.root),
+                title=session.title or None,
+                updated_at=_updated_at(session),
             )
             for opened in chosen
             for session in await opened.project.sessions.list(user=opened.project.user, limit=200)
@@ -214,7 +217,7 @@ class EditorAgent:
 
     async def prompt(self, session_id: str, prompt: list[ContentBlock], **_: Any) -> PromptResponse:
         """Run one turn, and show it while it runs."""
-        opened = self._known(session_id)
+        opened = self._open_session(session_id)
         try:
             text, images = prompt_text(prompt), await checked_pictures(prompt_pictures(prompt))
         except UnusableContent as error:
@@ -222,20 +225,20 @@ class EditorAgent:
         if not text.strip() and not images:
             raise _invalid("the prompt has no text")
         updates = Updates(opened.root, terminals=self._shows_terminals)
-        ending: TurnDone | TurnFailed | None = None
+        outcome: TurnDone | TurnFailed | None = None
         with _refusals():
             async for event in opened.project.loop.handle_message(session_id, text, images=images):
                 for update in updates.of(event):
                     await self._show(session_id, update)
                 if isinstance(event, TurnDone | TurnFailed):
-                    ending = event
-        if isinstance(ending, TurnFailed) and ending.code == "CANCELLED":
+                    outcome = event
+        if isinstance(outcome, TurnFailed) and outcome.code == "CANCELLED":
             return PromptResponse(stop_reason="cancelled")
-        if not isinstance(ending, TurnDone):
-            reason = ending.message if ending is not None else "the turn has ended without a result"
-            raise RequestError(-32603, reason, {"code": ending.code if ending is not None else "INTERNAL_ERROR"})
-        await self._show_usage(session_id, opened, ending)
-        used = ending.usage
+        if not isinstance(outcome, TurnDone):
+            reason = outcome.message if outcome is not None else "the turn has ended without a result"
+            raise RequestError(-32603, reason, {"code": outcome.code if outcome is not None else "INTERNAL_ERROR"})
+        await self._show_usage(session_id, opened, outcome)
+        used = outcome.usage
         total = used.input_tokens + used.output_tokens
         usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens, total_tokens=total)
         return PromptResponse(stop_reason="end_turn", usage=usage)
@@ -264,13 +267,13 @@ class EditorAgent:
     async def _project(self, cwd: str) -> _Open:
         root = _directory(cwd)
         if root not in self._projects:
-            approver = EditorApprover(self._connection, root, lambda session_id: self._top(root, session_id))
+            approver = EditorApprover(self._connection, root, lambda session_id: self._top_session(root, session_id))
             with _refusals():
                 project = await self._closing.enter_async_context(self._open_project(root, approver))
             self._projects[root] = _Open(root=root, project=project)
         return self._projects[root]
 
-    async def _resumed(self, cwd: str, session_id: str) -> tuple[_Open, Session]:
+    async def _resume(self, cwd: str, session_id: str) -> tuple[_Open, Session]:
         """Return a session that is continued, and its project. A session of another project does not exist."""
         opened = await self._project(cwd)
         try:
@@ -283,7 +286,7 @@ class EditorAgent:
         self._show_commands(session_id, opened)
         return opened, session
 
-    def _known(self, session_id: str) -> _Open:
+    def _open_session(self, session_id: str) -> _Open:
         if session_id not in self._sessions:
             raise _invalid("the session is not open here: create it with session/new, or load it")
         return self._sessions[session_id]
@@ -292,7 +295,7 @@ class EditorAgent:
         assert self._client is not None
         return self._client
 
-    async def _top(self, root: Path, session_id: str) -> str:
+    async def _top_session(self, root: Path, session_id: str) -> str:
         return await top_session(self._projects[root].project.sessions, session_id)
 
     async def _show(self, session_id: str, update: Any) -> None:
@@ -313,9 +316,9 @@ class EditorAgent:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _show_usage(self, session_id: str, opened: _Open, ending: TurnDone) -> None:
+    async def _show_usage(self, session_id: str, opened: _Open, outcome: TurnDone) -> None:
         limit = opened.project.settings.agent.context_tokens
-        update = UsageUpdate(session_update="usage_update", used=ending.context_tokens, size=limit)
+        update = UsageUpdate(session_update="usage_update", used=outcome.context_tokens, size=limit)
         await self._show(session_id, update)
 
 
@@ -326,7 +329,7 @@ def _directory(cwd: str) -> Path:
     return root.resolve()
 
 
-def _time(session: Session) -> str:
+def _updated_at(session: Session) -> str:
     return datetime.datetime.fromtimestamp(session.updated_at, datetime.UTC).isoformat()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from acp.exceptions import RequestError
 from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
 
-from toolgate.adapters.acp.content import diff_content, shown
+from toolgate.adapters.acp.content import diff_content, text_content
 from toolgate.adapters.acp.updates import KINDS
 from toolgate.log import logger
 from toolgate.protocol.approval import Approval, ApprovalRequest
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ALLOW_ONCE, ALLOW_SESSION, REJECT = "allow_once", "allow_session", "reject"
 ANSWER = "answer_"
-"""Begins the id of an option of a question; its number follows."""
+"""Prefix of the id of a question's option; the option's number follows."""
 _NO_FIELD = "the editor has no field for an answer; give options, or end your turn with the question"
 
 
@@ -35,22 +35,22 @@ class EditorApprover:
         """Calls that the editor could not ask about."""
 
     async def decide(self, request: ApprovalRequest) -> Approval:
-        """Show the request and wait. Anything but an option that allows is a no."""
-        asked = request.question
-        if asked is not None and not asked.options:
+        """Show the request and wait for the answer. Only an option that allows the call allows it."""
+        question = request.question
+        if question is not None and not question.options:
             return Approval(allowed=False, message=_NO_FIELD)
         session_id = await self._top_session(request.session_id or "")
         try:
             answer = await self._client().request_permission(
-                session_id=session_id, tool_call=question(self._root, request), options=options(request)
+                session_id=session_id, tool_call=tool_call_update(self._root, request), options=options(request)
             )
         except (RequestError, ConnectionError) as error:
             logger("acp").warning("permission_not_asked", error=type(error).__name__)
             self._unasked.add(request.call_id)
             return Approval(allowed=False, message="the editor could not ask")
         chosen = answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
-        if asked is not None:
-            answers = {f"{ANSWER}{number}": option for number, option in enumerate(asked.options)}
+        if question is not None:
+            answers = {f"{ANSWER}{number}": option for number, option in enumerate(question.options)}
             text = answers.get(chosen or "", "")
             return Approval(allowed=bool(text), text=text, message="" if text else "the user declined to answer")
         if chosen == ALLOW_ONCE or (chosen == ALLOW_SESSION and request.rule):
@@ -81,15 +81,15 @@ def options(request: ApprovalRequest) -> list[PermissionOption]:
     return [*found, PermissionOption(option_id=REJECT, name="Deny", kind="reject_once")]
 
 
-def question(root: Path, request: ApprovalRequest) -> ToolCallUpdate:
+def tool_call_update(root: Path, request: ApprovalRequest) -> ToolCallUpdate:
     """Return the call as the person sees it before it runs: rendered from the plan, with nothing hidden."""
     who = f"{visible(request.agent, keep='')}: " if request.agent else ""
     detail = request.detail.rstrip("\n")
     content: list[Any] = []
     if request.reason:
-        content.append(shown(visible(request.reason, keep="")))
+        content.append(text_content(visible(request.reason, keep="")))
     is_diff = KINDS.get(request.tool_name) == "edit" and detail.startswith(("--- ", "diff "))
-    content += diff_content(root, request.detail) if is_diff else [shown(collapse_runs(visible(detail)))]
+    content += diff_content(root, request.detail) if is_diff else [text_content(collapse_runs(visible(detail)))]
     return ToolCallUpdate(
         tool_call_id=request.call_id,
         title=who + visible(request.summary, keep=""),

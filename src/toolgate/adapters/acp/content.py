@@ -22,7 +22,7 @@ from acp.schema import (
 
 from toolgate.protocol.content import ImageContent
 
-_MAX_SHOWN = 64 * 1024
+_MAX_TEXT = 64 * 1024
 """Characters of one text that the editor is shown; the transcript has all of it."""
 
 ToolContent = ContentToolCallContent | FileEditToolCallContent
@@ -89,10 +89,10 @@ def _file_name(uri: str | None) -> str:
     return _path(uri or "").rpartition("/")[2]
 
 
-def shown(text: str) -> ContentToolCallContent:
-    """Return text as content of a tool call; of a long one, the end."""
-    if len(text) > _MAX_SHOWN:
-        text = f"[… {len(text) - _MAX_SHOWN} characters before this]\n{text[-_MAX_SHOWN:]}"
+def text_content(text: str) -> ContentToolCallContent:
+    """Return text as content of a tool call; only the end of a long text."""
+    if len(text) > _MAX_TEXT:
+        text = f"[… {len(text) - _MAX_TEXT} characters before this]\n{text[-_MAX_TEXT:]}"
     return tool_content(text_block(text))
 
 
@@ -110,7 +110,7 @@ def diff_content(root: Path, diff: str) -> list[ToolContent]:
             old = "".join(text[1:] for text in body if text[0] in " -")
             new = "".join(text[1:] for text in body if text[0] in " +")
             found.append(tool_diff_content(str(root / path), new, None if is_new else old))
-    return found or ([shown(diff)] if diff.strip() else [])
+    return found or ([text_content(diff)] if diff.strip() else [])
 
 
 def _sections(diff: str) -> Iterable[tuple[str, list[str]]]:
@@ -135,7 +135,7 @@ def as_content(root: Path, data: dict[str, Any], text: str, images: Sequence[Ima
     if isinstance(diff, str) and diff:
         return diff_content(root, diff)
     pictures = map(tool_content, picture_blocks(images))
-    return [shown(text), *pictures] if text else [*pictures]
+    return [text_content(text), *pictures] if text else [*pictures]
 
 
 def picture_blocks(images: Sequence[ImageContent]) -> list[ContentBlock]:

@@ -38,10 +38,10 @@ class MessageReader(asyncio.StreamReader):
             try:
                 line = await super().readuntil(separator)
             except asyncio.LimitOverrunError:
-                self._begun = True
+                self._in_message = True
                 raise
-            begun, self._begun = self._begun, False
-            if begun or line.lstrip().startswith(b"{"):
+            in_message, self._in_message = self._in_message, False
+            if in_message or line.lstrip().startswith(b"{"):
                 return line
 
 

@@ -20,7 +20,7 @@ from acp.helpers import (
 )
 from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart, ToolKind
 
-from toolgate.adapters.acp.content import as_content, picture_blocks, shown
+from toolgate.adapters.acp.content import as_content, picture_blocks, text_content
 from toolgate.agent.events import AgentEvent, TextChunk, ToolCallInfo, ToolOutput, ToolResultInfo
 from toolgate.protocol.calls import ToolDenied, ToolResult
 from toolgate.protocol.content import ImageContent
@@ -65,7 +65,7 @@ class Updates:
             yield self._output(event)
         elif isinstance(event, ToolDenied):
             text = f"{event.message} {event.next_action}"
-            yield update_tool_call(event.call_id, status="failed", content=[shown(text)])
+            yield update_tool_call(event.call_id, status="failed", content=[text_content(text)])
         elif isinstance(event, ToolResultInfo):
             yield from self._finished(event.call_id, event.result)
 
@@ -81,7 +81,9 @@ class Updates:
             data = event.text.replace("\r\n", "\n").replace("\n", "\r\n")
             return _progress(event.call_id, {"terminal_output": {"terminal_id": event.call_id, "data": data}})
         self._printed[event.call_id] = (self._printed.get(event.call_id, "") + event.text)[-_MAX_LIVE:]
-        return update_tool_call(event.call_id, status="in_progress", content=[shown(self._printed[event.call_id])])
+        return update_tool_call(
+            event.call_id, status="in_progress", content=[text_content(self._printed[event.call_id])]
+        )
 
     def _finished(self, call_id: str, result: ToolResult) -> Iterator[Any]:
         response = result.response
@@ -105,13 +107,13 @@ def started(root: Path, call_id: str, name: str, arguments: dict[str, Any] | str
     """Return the start of a call: what it is about, and where."""
     given = arguments if isinstance(arguments, dict) else {}
     path = given.get("path")
-    places = [ToolCallLocation(path=str(root / path))] if isinstance(path, str) and path else None
+    locations = [ToolCallLocation(path=str(root / path))] if isinstance(path, str) and path else None
     return start_tool_call(
         call_id,
         title(name, given),
         kind=KINDS.get(name, "other"),
         status="pending",
-        locations=places,
+        locations=locations,
         raw_input=arguments,
     )
 
@@ -139,12 +141,12 @@ def replay(root: Path, message: Message, pictures: Sequence[ImageContent] = ()) 
     blocks = picture_blocks(pictures)
     if message.role == "tool":
         if message.tool_call_id:
-            content = [shown(message.content), *map(tool_content, blocks)]
+            content = [text_content(message.content), *map(tool_content, blocks)]
             yield update_tool_call(message.tool_call_id, status="completed", content=content)
         return
     if message.content:
-        said = update_user_message_text if message.role == "user" else update_agent_message_text
-        yield said(message.content)
+        text_update = update_user_message_text if message.role == "user" else update_agent_message_text
+        yield text_update(message.content)
     yield from map(update_user_message, blocks)
     for call in message.tool_calls:
         yield started(root, call.id, call.name, _parsed(call.arguments))

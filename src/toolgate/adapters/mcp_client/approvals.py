@@ -49,11 +49,11 @@ class ApprovedDefinitions:
         found = self._file.approved.get(server.name, {}).get(tool)
         if found is None or found.origin != server.origin:
             return None
-        known = self._offers.get((server.name, tool))
-        if known is None or known[0] is not found:
+        earlier = self._offers.get((server.name, tool))
+        if earlier is None or earlier[0] is not found:
             offered = OfferedTool(tool=tool, description=found.description, parameters=found.parameters)
-            known = self._offers[server.name, tool] = found, offered
-        return known[1]
+            earlier = self._offers[server.name, tool] = found, offered
+        return earlier[1]
 
     def record(self, server: ServerConfig, offered: OfferedTool) -> None:
         """Store that this definition is approved. This blocks for a moment."""

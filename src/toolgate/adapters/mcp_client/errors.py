@@ -80,15 +80,15 @@ def _refused(error: MCPError, source: ResultSource) -> ToolResponse:
             "Ask for less in one call.",
         )
     code = ErrorCode.INVALID_PARAM if error.code == INVALID_PARAMS else ErrorCode.EXECUTION_ERROR
-    said = {"content": [{"type": "text", "text": error.message[:10_000]}]}
+    data = {"content": [{"type": "text", "text": error.message[:10_000]}]}
     return _failure(
-        code, source, "refused the call", "Its message is below; correct the call, or continue without it.", said
+        code, source, "refused the call", "Its message is below; correct the call, or continue without it.", data
     )
 
 
 def _failure(
-    code: ErrorCode, source: ResultSource, what: str, next_step: str, data: dict[str, Any] | None = None
+    code: ErrorCode, source: ResultSource, problem: str, next_step: str, data: dict[str, Any] | None = None
 ) -> ToolResponse:
     return ToolResponse.failure(
-        code, f"{source} {what}.", data=data or {}, next_step=next_step, context=source.context if data else {}
+        code, f"{source} {problem}.", data=data or {}, next_step=next_step, context=source.context if data else {}
     )

@@ -17,15 +17,15 @@ def exposed_name(server: str, tool: str) -> str:
     The name depends only on its two parts, so no other tool can take or change it. A server name with a double
     underscore counts as one that does not fit, because `a__b` and `c` would look like `a` and `b__c`.
     """
-    plain = f"{server}__{tool}"
+    as_mapping = f"{server}__{tool}"
     fits = (
-        len(plain) <= MAX_NAME
-        and not _INVALID_CHARACTERS.search(plain)
+        len(as_mapping) <= MAX_NAME
+        and not _INVALID_CHARACTERS.search(as_mapping)
         and "__" not in server
         and not server.endswith("_")
     )
     if fits and server and tool:
-        return plain
+        return as_mapping
     digest = hashlib.sha256(f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
-    readable = _INVALID_CHARACTERS.sub("_", plain)[: MAX_NAME - _HASH_LENGTH - 1]
+    readable = _INVALID_CHARACTERS.sub("_", as_mapping)[: MAX_NAME - _HASH_LENGTH - 1]
     return f"{readable}_{digest}"

@@ -19,13 +19,13 @@ MAX_PICTURES = 8
 
 
 async def images_of(result: CallToolResult, name: str) -> dict[int, ImageContent]:
-    """Return the pictures by the place of their part; a part that is not a picture that models accept is missing."""
+    """Return the pictures that models accept, by the index of their content block."""
     found: dict[int, ImageContent] = {}
-    for place, block in enumerate(result.content):
+    for index, block in enumerate(result.content):
         if block.type == "image" and len(found) < MAX_PICTURES:
             image = await in_thread(_image, block.data, f"{name}, picture {len(found) + 1}")
             if image is not None:
-                found[place] = image
+                found[index] = image
     return found
 
 

@@ -51,11 +51,11 @@ def to_response(
 ) -> ToolResponse:
     """Return the envelope. `data.content` has the parts; `data.structured` has the declared object.
 
-    `images` are the pictures by the place of their part.
+    `images` are the pictures by the index of their content block.
     """
-    parts = [_part(block, is_shown=place in images) for place, block in enumerate(result.content)]
+    parts = [_part(block, is_shown=index in images) for index, block in enumerate(result.content)]
     data: dict[str, Any] = {"content": parts}
-    notes = [_left_out(part) for part in parts if part.get("omitted")]
+    notes = [_omission_note(part) for part in parts if part.get("omitted")]
     if result.structured_content is not None:
         problem = _schema_violation(result.structured_content, source.output_validator)
         if problem:
@@ -100,19 +100,19 @@ def content_text(data: dict[str, Any]) -> str:
     """Return the content as text: the text parts, or else the structured object."""
     content = data.get("content")
     parts = content if isinstance(content, list) else []
-    texts = [_shown(part) for part in parts if isinstance(part, dict)]
+    texts = [_part_text(part) for part in parts if isinstance(part, dict)]
     body = "\n\n".join(text for text in texts if text)
     if not body and "structured" in data:
         return json.dumps(data["structured"], ensure_ascii=False, indent=1)
     return body
 
 
-def _shown(part: dict[str, Any]) -> str:
+def _part_text(part: dict[str, Any]) -> str:
     text = str(part.get("text", ""))
     if "uri" not in part:
         return text
-    about = " ".join(str(part[key]) for key in ("uri", "name", "description") if part.get(key))
-    return f"[{about}]\n{text}" if text else f"[{about}]"
+    fields = " ".join(str(part[key]) for key in ("uri", "name", "description") if part.get(key))
+    return f"[{fields}]\n{text}" if text else f"[{fields}]"
 
 
 def _part(block: Any, *, is_shown: bool) -> dict[str, Any]:
@@ -125,8 +125,8 @@ def _part(block: Any, *, is_shown: bool) -> dict[str, Any]:
     if kind in ("image", "audio"):
         return {"type": kind, "mime_type": block.mime_type, "bytes": _size(block.data), "omitted": True}
     if kind == "resource_link":
-        about = {"uri": str(block.uri), "name": block.name, "description": block.description}
-        return {"type": "resource_link", **{key: value for key, value in about.items() if value}}
+        fields = {"uri": str(block.uri), "name": block.name, "description": block.description}
+        return {"type": "resource_link", **{key: value for key, value in fields.items() if value}}
     resource = block.resource
     found = {"type": "resource", "uri": str(resource.uri), "mime_type": resource.mime_type or ""}
     if hasattr(resource, "text"):
@@ -134,7 +134,7 @@ def _part(block: Any, *, is_shown: bool) -> dict[str, Any]:
     return {**found, "bytes": _size(resource.blob), "omitted": True}
 
 
-def _left_out(part: dict[str, Any]) -> str:
+def _omission_note(part: dict[str, Any]) -> str:
     kind = part["mime_type"] if _MIME.fullmatch(part["mime_type"]) else "of unknown type"
     return f"Left out, because it is neither text nor a usable picture: {part['type']} ({kind}, {part['bytes']} bytes)."
 
@@ -148,6 +148,6 @@ def _schema_violation(value: Any, output_validator: Any) -> str:
     """Return how the value violates the schema that the server declared; empty if it does not."""
     if output_validator is None:
         return ""
-    for where, what in output_validator.errors(value):
-        return f"{where or 'the object'}: {what[:_MAX_PROBLEM]}."
+    for location, problem in output_validator.errors(value):
+        return f"{location or 'the object'}: {problem[:_MAX_PROBLEM]}."
     return ""

@@ -63,11 +63,11 @@ class Servers:
             self._remove(names.pop(tool))
         for tool, offered in connection.tools.items():
             if connection.config.options.grant(tool) is not None:
-                self._offer(connection, offered, names)
+                self._sync_tool(connection, offered, names)
 
     def listed(self, connection: ServerConnection) -> list[ToolStatus]:
         """List every tool of a server: how it is visible, or why it is not."""
-        found = [self._listed(connection, offered) for offered in connection.tools.values()]
+        found = [self._tool_status(connection, offered) for offered in connection.tools.values()]
         return found + [ToolStatus(tool=tool, name="", reason=reason) for tool, reason in connection.refused.items()]
 
     def approve(self, connection: ServerConnection, tool: str) -> None:
@@ -75,7 +75,7 @@ class Servers:
         self._approvals.record(connection.config, connection.tools[tool])
         self.sync(connection)
 
-    def _offer(self, connection: ServerConnection, offered: OfferedTool, names: dict[str, str]) -> None:
+    def _sync_tool(self, connection: ServerConnection, offered: OfferedTool, names: dict[str, str]) -> None:
         grant = connection.config.options.grant(offered.tool)
         assert grant is not None
         name = exposed_name(connection.config.name, offered.tool)
@@ -113,7 +113,7 @@ class Servers:
             self._overrides[name] = effective
         self._registry.unregister(name)
 
-    def _listed(self, connection: ServerConnection, offered: OfferedTool) -> ToolStatus:
+    def _tool_status(self, connection: ServerConnection, offered: OfferedTool) -> ToolStatus:
         name = self._names.get(connection.config.name, {}).get(offered.tool)
         tool = self._registry.get(name) if name is not None else None
         if isinstance(tool, McpTool):

@@ -49,7 +49,7 @@ class StdioTransport:
         self._environ = environ
         self._lines = LineBuffer(MAX_MESSAGE_BYTES)
         self._rate_limit = MessageRateLimit()
-        self._asked: set[str] = set()
+        self._open_requests: set[str] = set()
         """Ids of requests without a response so far."""
         self._program: UserProgram | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -128,10 +128,10 @@ class StdioTransport:
             await self._ignore(line)
             return
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            if str(message.id) not in self._asked:
+            if str(message.id) not in self._open_requests:
                 await self._rate_limit.acquire()
                 return
-            self._asked.discard(str(message.id))
+            self._open_requests.discard(str(message.id))
         await self._inbound.send(SessionMessage(message))
 
     async def _ignore(self, line: bytes) -> None:
@@ -145,13 +145,13 @@ class StdioTransport:
         """Answer the call that the line belongs to with an error; every open call if it is unknown which."""
         logger("mcp").warning("mcp_message_too_large", server=self._config.name, bytes=line.size)
         ids = {found.strip(b'"').decode("ascii", "replace") for found in _ID.findall(line.start + b"\n" + line.end)}
-        meant = (ids & self._asked) or set(self._asked)
-        for identifier in meant:
-            self._asked.discard(identifier)
+        affected = (ids & self._open_requests) or set(self._open_requests)
+        for identifier in affected:
+            self._open_requests.discard(identifier)
             error = ErrorData(code=TOO_LARGE, message=f"the response has {line.size} bytes")
             key = int(identifier) if identifier.isdigit() else identifier
             await self._inbound.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=key, error=error)))
-        if not meant:
+        if not affected:
             await self._rate_limit.acquire()
 
     async def _write(self) -> None:
@@ -162,9 +162,9 @@ class StdioTransport:
             async for item in self._outbound:
                 message = item.message
                 if isinstance(message, JSONRPCRequest):
-                    self._asked.add(str(message.id))
+                    self._open_requests.add(str(message.id))
                 elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-                    self._asked.discard(str((message.params or {}).get("requestId")))
+                    self._open_requests.discard(str((message.params or {}).get("requestId")))
                 stdin.write(message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
                 async with asyncio.timeout(_WRITE_TIMEOUT):
                     await stdin.drain()

@@ -72,8 +72,8 @@ class McpTool(ForeignTool):
     @functools.cached_property
     def validator(self) -> ForeignSchema:
         """The validator of the arguments, compiled when the server listed the tool."""
-        shown = self.approved if self.state == "changed" else self.offered
-        return shown.arguments_validator if shown is not None else ForeignSchema({"type": "object"})
+        definition = self.approved if self.state == "changed" else self.offered
+        return definition.arguments_validator if definition is not None else ForeignSchema({"type": "object"})
 
     @property
     def approved(self) -> OfferedTool | None:
@@ -121,7 +121,7 @@ class McpTool(ForeignTool):
             about = self.offered.diff(approved)
         else:
             reason = "this tool is used for the first time" if state == "new" else "it is not the pinned definition"
-            about = self.offered.shown
+            about = self.offered.readable
         detail = (
             f"{reason}.\nAllowing this call approves the definition below for later calls, too.\n\n{about}\n\n"
             f"{self.offered.digest}\n\nThe call's arguments:\n{arguments}"

@@ -50,7 +50,7 @@ class OfferedTool:
         return None if self.output_schema is None else ForeignSchema(self.output_schema)
 
     @property
-    def shown(self) -> str:
+    def readable(self) -> str:
         """The definition as a person reads it, with hidden characters made visible."""
         schema = json.dumps(self.parameters, indent=2, sort_keys=True, ensure_ascii=True)
         return f"{collapse_runs(visible(self.description)) or '(no description)'}\n\nArguments:\n{schema}"
@@ -62,7 +62,7 @@ class OfferedTool:
     def diff(self, before: OfferedTool) -> str:
         """Return a line-by-line diff."""
         lines = difflib.unified_diff(
-            before.shown.splitlines(), self.shown.splitlines(), "approved", "now", lineterm="", n=3
+            before.readable.splitlines(), self.readable.splitlines(), "approved", "now", lineterm="", n=3
         )
         return "\n".join(lines)
 
@@ -107,12 +107,12 @@ def _problem(offered: OfferedTool) -> str | None:
         return f"its description is longer than {_MAX_DESCRIPTION} characters"
     if offered.parameters.get("type") != "object":
         return "its input schema does not describe an object"
-    for what, schema in (("input", offered.parameters), ("output", offered.output_schema)):
+    for kind, schema in (("input", offered.parameters), ("output", offered.output_schema)):
         if schema is not None and len(json.dumps(schema)) > _MAX_SCHEMA_BYTES:
-            return f"its {what} schema cannot be used: it is larger than {_MAX_SCHEMA_BYTES} bytes"
+            return f"its {kind} schema cannot be used: it is larger than {_MAX_SCHEMA_BYTES} bytes"
         try:
-            _ = offered.arguments_validator if what == "input" else offered.output_validator
+            _ = offered.arguments_validator if kind == "input" else offered.output_validator
         except ValueError as error:
             reason = visible(str(error).partition("\n")[0], keep="")[:300]
-            return f"its {what} schema cannot be used: {reason}"
+            return f"its {kind} schema cannot be used: {reason}"
     return None

@@ -24,7 +24,7 @@ ALWAYS = "always in this session: "
 DENY = "deny"
 _MAX_REASON = 1000
 _MAX_ANSWER = 10_000
-_UNSEEN = {"decline": "the user or the client declined", "cancel": "the question was closed without an answer"}
+_DISMISSED = {"decline": "the user or the client declined", "cancel": "the question was closed without an answer"}
 
 
 def can_ask(session: ServerSession) -> bool:
@@ -37,8 +37,8 @@ def form(request: ApprovalRequest) -> dict[str, Any]:
     """Return the schema of the form. What can be remembered for the session is a decision of its own."""
     if request.question is not None:
         return answer_form(request.question)
-    more = [f"{ALWAYS}{visible(choice.label, keep='')}" for choice in request.choices if choice.id != "call"]
-    decisions = [ALLOW_ONCE, *([ALLOW_SESSION] if request.rule else []), *more, DENY]
+    choices = [f"{ALWAYS}{visible(choice.label, keep='')}" for choice in request.choices if choice.id != "call"]
+    decisions = [ALLOW_ONCE, *([ALLOW_SESSION] if request.rule else []), *choices, DENY]
     return {
         "type": "object",
         "properties": {
@@ -64,7 +64,7 @@ def answer_form(asked: Question) -> dict[str, Any]:
 def answer_of(result: types.ElicitResult, asked: Question) -> Approval:
     """Read the answer to a question: the person's own text, else the option that was picked."""
     if result.action != "accept":
-        return Approval(allowed=False, message=_UNSEEN.get(result.action, "the question was not answered"))
+        return Approval(allowed=False, message=_DISMISSED.get(result.action, "the question was not answered"))
     content = result.content or {}
     own, picked = content.get("answer"), content.get("choice")
     if isinstance(own, str) and own.strip():
@@ -75,14 +75,14 @@ def answer_of(result: types.ElicitResult, asked: Question) -> Approval:
     return Approval(allowed=True, text=chosen)
 
 
-def question(request: ApprovalRequest) -> str:
+def form_message(request: ApprovalRequest) -> str:
     """Return the text that the person reads: rendered from the plan, with nothing hidden."""
     if request.question is not None:
         return collapse_runs(visible(request.question.text))
     head = f"{visible(request.tool_name, keep='')} asks: {visible(request.summary, keep='')}"
     detail = collapse_runs(visible(request.detail.rstrip("\n")))
-    more = [choice for choice in request.choices if choice.id != "call"]
-    rules = [f"{visible(choice.label, keep='')}:\n{visible(choice.rule)}" for choice in more]
+    choices = [choice for choice in request.choices if choice.id != "call"]
+    rules = [f"{visible(choice.label, keep='')}:\n{visible(choice.rule)}" for choice in choices]
     offered = ["Rules that can be remembered:", *rules] if rules else []
     return "\n\n".join([head, *([detail] if detail else []), *offered])
 
@@ -92,7 +92,7 @@ def approval_of(result: types.ElicitResult, request: ApprovalRequest) -> Approva
     if request.question is not None:
         return answer_of(result, request.question)
     if result.action != "accept":
-        return Approval(allowed=False, message=_UNSEEN.get(result.action, "the question was not answered"))
+        return Approval(allowed=False, message=_DISMISSED.get(result.action, "the question was not answered"))
     content = result.content or {}
     decision, reason = content.get("decision"), content.get("reason")
     if decision == ALLOW_ONCE or (decision == ALLOW_SESSION and request.rule):
@@ -100,13 +100,13 @@ def approval_of(result: types.ElicitResult, request: ApprovalRequest) -> Approva
     for choice in request.choices:
         if choice.id != "call" and decision == f"{ALWAYS}{visible(choice.label, keep='')}":
             return Approval(allowed=True, remember=True, choice=choice.id)
-    said = reason.strip()[:_MAX_REASON] if isinstance(reason, str) else ""
-    return Approval(allowed=False, message=f"the user denied it: {said}" if said else "the user denied it")
+    given = reason.strip()[:_MAX_REASON] if isinstance(reason, str) else ""
+    return Approval(allowed=False, message=f"the user denied it: {given}" if given else "the user denied it")
 
 
-def is_unseen(approval: Approval) -> bool:
+def is_dismissed(approval: Approval) -> bool:
     """Whether the form was declined or closed: some clients do that without showing it."""
-    return not approval.allowed and approval.message in _UNSEEN.values()
+    return not approval.allowed and approval.message in _DISMISSED.values()
 
 
 class ClientApprover:
@@ -125,18 +125,18 @@ class Elicitation:
     def __init__(self, ctx: ServerRequestContext[Any, Any], seconds: float | None) -> None:
         self._ctx = ctx
         self._seconds = seconds
-        self._is_unseen = False
+        self._is_dismissed = False
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Send the form and wait for the answer."""
-        asked = self._ctx.session.elicit_form(question(request), form(request), self._ctx.request_id)
+        asked = self._ctx.session.elicit_form(form_message(request), form(request), self._ctx.request_id)
         try:
             approval = approval_of(await asyncio.wait_for(asked, self._seconds), request)
         except TimeoutError:
             return Approval(allowed=False, message="nobody answered in time")
-        self._is_unseen = is_unseen(approval)
+        self._is_dismissed = is_dismissed(approval)
         return approval
 
     def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
         """Name the rule that would allow the call if the form was declined or closed."""
-        return self._is_unseen
+        return self._is_dismissed

@@ -86,12 +86,12 @@ class Calls:
     def _start(self, ctx: ServerRequestContext[Any, Any], name: str, arguments: str) -> RunningCall:
         """Start the call in its own task, so that cancelling the request stops the tool only once."""
         live = LiveOutput(ctx, name)
-        approver, question = self._approver(ctx)
+        approver, approval = self._approver(ctx)
         work = self._run(ctx, ToolCall(id=uuid7(), name=name, arguments=arguments), approver, live)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return RunningCall(name=name, arguments=arguments, question=question, live=live, task=task)
+        return RunningCall(name=name, arguments=arguments, approval=approval, live=live, task=task)
 
     def _approver(self, ctx: ServerRequestContext[Any, Any]) -> tuple[Approver | None, PendingApproval | None]:
         """Return the approver; None if the client cannot show a question to a person."""
@@ -100,8 +100,8 @@ class Calls:
         if not can_ask(ctx.session):
             return None, None
         if is_modern(ctx):
-            question = PendingApproval()
-            return question, question
+            approval = PendingApproval()
+            return approval, approval
         return (Elicitation(ctx, self._approval_timeout), None) if ctx.session.can_send_request else (None, None)
 
     async def _run(
@@ -128,18 +128,20 @@ class Calls:
 
     async def _wait(self, running: RunningCall, ctx: ServerRequestContext[Any, Any]) -> None:
         """Wait for a result or an approval request. If the request is cancelled, stop the call first."""
-        gone: asyncio.Future[None] | None = ctx.request.scope.get(DISCONNECTED) if ctx.request is not None else None
+        disconnected: asyncio.Future[None] | None = (
+            ctx.request.scope.get(DISCONNECTED) if ctx.request is not None else None
+        )
         waits: set[asyncio.Future[Any]] = {running.task}
-        if gone is not None:
-            waits.add(gone)
-        if running.question is not None and not running.question.is_answered:
-            waits.add(running.question.asked)
+        if disconnected is not None:
+            waits.add(disconnected)
+        if running.approval is not None and not running.approval.is_answered:
+            waits.add(running.approval.asked)
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await _stop(running.task)
             raise
-        if gone is not None and gone.done() and not running.task.done():
+        if disconnected is not None and disconnected.done() and not running.task.done():
             await _stop(running.task)
             raise MCPError(code=types.CONNECTION_CLOSED, message="The client has disconnected.")
 

@@ -68,8 +68,8 @@ class LineWriter:
         """Whether somebody can still read the output."""
         poll = select.poll()
         poll.register(self._fd, 0)
-        gone = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-        return not (self.is_broken or gone)
+        disconnected = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+        return not (self.is_broken or disconnected)
 
     def _write(self) -> None:
         """Write as much as the client takes now; the event loop calls again for the rest."""

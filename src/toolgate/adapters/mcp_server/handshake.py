@@ -47,30 +47,30 @@ class Handshake:
 
 async def shake_hands(reader: LineReader, writer: LineWriter, clients: Clients) -> Handshake:
     """Answer requests until the tools were listed, or until a message comes that is not part of the usual beginning."""
-    done = Handshake()
+    handshake = Handshake()
     answers: dict[str, _Answer] = {"initialize": _initialize, "server/discover": _discover}
     while True:
         line = await reader.next()
         if line is None:
-            done.has_ended = True
-            return done
+            handshake.has_ended = True
+            return handshake
         request = None if isinstance(line, LineTooLong) else _request(line)
         if request is None or isinstance(line, LineTooLong):
             reader.put_back(line)
-            return done
-        if request["method"] == "notifications/initialized" and done.answered:
-            done.lines.append(line)
+            return handshake
+        if request["method"] == "notifications/initialized" and handshake.answered:
+            handshake.lines.append(line)
             continue
         answer = answers.get(request["method"])
         message = None if answer is None or "id" not in request else answer(request)
         if message is None:
             reader.put_back(line)
-            return done
+            return handshake
         writer.put(encode(message))
-        done.lines.append(line)
-        (done.answered if "id" in message else done.acknowledged).append(request["id"])
+        handshake.lines.append(line)
+        (handshake.answered if "id" in message else handshake.acknowledged).append(request["id"])
         if request["method"] == "tools/list":
-            return done
+            return handshake
         if request["method"] in _FIRST:
             answers = _FIRST[request["method"]](clients)
 

@@ -72,8 +72,10 @@ class RequestGuard:
         if duplicate is not None:
             await _refuse(send, 400, f"The key {duplicate[:100]!r} occurs twice.")
             return
-        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        await self._app({**scope, DISCONNECTED: gone}, _watch_disconnect(_replay(received, receive), gone), send)
+        disconnected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        await self._app(
+            {**scope, DISCONNECTED: disconnected}, _watch_disconnect(_replay(received, receive), disconnected), send
+        )
         if scope["method"] == "DELETE":
             for session in _header(scope, b"mcp-session-id"):
                 await self._clients.remove(session)
@@ -84,8 +86,8 @@ class RequestGuard:
             return 421, "This server does not answer for that host."
         if len(origins) > 1 or (origins and origins[0].lower() not in self._origins):
             return 403, "Requests from other pages are refused."
-        shown = _header(scope, b"authorization")
-        scheme, _, token = shown[0].partition(" ") if len(shown) == 1 else ("", "", "")
+        authorization = _header(scope, b"authorization")
+        scheme, _, token = authorization[0].partition(" ") if len(authorization) == 1 else ("", "", "")
         given = token.strip().encode("latin-1")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given, self._token):
             return 401, "Send the token: Authorization: Bearer …"
@@ -124,13 +126,13 @@ def _replay(messages: list[MutableMapping[str, Any]], receive: Receive) -> Recei
     return replaying
 
 
-def _watch_disconnect(receive: Receive, gone: asyncio.Future[None]) -> Receive:
+def _watch_disconnect(receive: Receive, disconnected: asyncio.Future[None]) -> Receive:
     """Wrap `receive` to notice when the client disconnects."""
 
     async def watching() -> MutableMapping[str, Any]:
         message = await receive()
-        if message["type"] == "http.disconnect" and not gone.done():
-            gone.set_result(None)
+        if message["type"] == "http.disconnect" and not disconnected.done():
+            disconnected.set_result(None)
         return message
 
     return watching

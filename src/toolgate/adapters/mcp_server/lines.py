@@ -35,8 +35,8 @@ def parse_message(line: bytes) -> types.JSONRPCMessage | None:
 def error_response(line: bytes | LineTooLong) -> types.JSONRPCError:
     """Return the error response to an invalid line."""
     if isinstance(line, LineTooLong):
-        said = f"The message has {line.size} bytes; at most {line.limit} are read. Send less at a time."
-        return _error(_id_of(line), types.INVALID_REQUEST, said)
+        message = f"The message has {line.size} bytes; at most {line.limit} are read. Send less at a time."
+        return _error(_id_of(line), types.INVALID_REQUEST, message)
     try:
         document: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -47,16 +47,18 @@ def error_response(line: bytes | LineTooLong) -> types.JSONRPCError:
         return _error(None, types.INVALID_REQUEST, f"Invalid request: a line is one JSON object, not {kind}.")
     given = document.get("id")
     duplicate = duplicate_key(line)
-    known = given if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)) else None
+    request_id = given if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)) else None
     if duplicate is not None:
-        return _error(known, types.INVALID_PARAMS, f"Invalid parameters: the key {duplicate[:100]!r} occurs twice.")
-    return _error(known, types.INVALID_REQUEST, f"Invalid request: {_problem(document)}.")
+        return _error(
+            request_id, types.INVALID_PARAMS, f"Invalid parameters: the key {duplicate[:100]!r} occurs twice."
+        )
+    return _error(request_id, types.INVALID_REQUEST, f"Invalid request: {_problem(document)}.")
 
 
 def _id_of(line: LineTooLong) -> str | int | None:
     found = _HEAD.search(line.start) or _TAIL.search(line.end)
-    known: str | int | None = json.loads(found[1]) if found else None
-    return known
+    request_id: str | int | None = json.loads(found[1]) if found else None
+    return request_id
 
 
 def _problem(document: dict[str, Any]) -> str:

@@ -25,8 +25,8 @@ def tool_annotations(tool: Declaration) -> dict[str, bool]:
     A tool that is not read-only is destructive if it needs permission, or if it is a code tool that is not idempotent.
     A tool of the world group is open-world, and so is a code tool whose reach is unknown.
     """
-    free = tool.group is ToolGroup.code and not tool.idempotent
-    destructive = not tool.read_only and (tool.requires_permission or free)
+    runs_any_code = tool.group is ToolGroup.code and not tool.idempotent
+    destructive = not tool.read_only and (tool.requires_permission or runs_any_code)
     return {
         "readOnlyHint": tool.read_only,
         "destructiveHint": destructive,

@@ -15,7 +15,7 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from toolgate.adapters.mcp_server.approvals import approval_of, form, is_unseen, question
+from toolgate.adapters.mcp_server.approvals import approval_of, form, form_message, is_dismissed
 from toolgate.adapters.mcp_server.live_output import LiveOutput
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.calls import ToolResult
@@ -39,7 +39,7 @@ class PendingApproval:
 
     def advise(self, request: ApprovalRequest, rules: Callable[[], str | None]) -> bool:
         """Name the rule that would allow the call if the form was declined or closed."""
-        return self._answer.done() and is_unseen(self._answer.result())
+        return self._answer.done() and is_dismissed(self._answer.result())
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Wait for the answer."""
@@ -63,7 +63,7 @@ class RunningCall:
 
     name: str
     arguments: str
-    question: PendingApproval | None
+    approval: PendingApproval | None
     live: LiveOutput
     task: asyncio.Task[ToolResult]
 
@@ -78,14 +78,14 @@ class PendingCalls:
 
     def suspend(self, call: RunningCall) -> dict[str, Any]:
         """Store the call and return the response that asks for approval."""
-        assert call.question is not None
-        request = call.question.asked.result()
+        assert call.approval is not None
+        request = call.approval.asked.result()
         state = secrets.token_urlsafe(24)
         self._calls[state] = call
         self._timers[state] = asyncio.get_running_loop().call_later(self._seconds, self._expire, state)
         if len(self._calls) > MAX_PENDING:
             self._expire(next(iter(self._calls)))
-        params = types.ElicitRequestFormParams(message=question(request), requested_schema=form(request))
+        params = types.ElicitRequestFormParams(message=form_message(request), requested_schema=form(request))
         asks = types.ElicitRequest(params=params).model_dump(by_alias=True, mode="json", exclude_none=True)
         return {"resultType": "input_required", "inputRequests": {APPROVAL_KEY: asks}, "requestState": state}
 
@@ -101,8 +101,8 @@ class PendingCalls:
         del self._calls[state]
         self._timers.pop(state).cancel()
         given = (params.input_responses or {}).get(APPROVAL_KEY)
-        if call.question is not None and isinstance(given, types.ElicitResult):
-            call.question.answer(approval_of(given, call.question.asked.result()))
+        if call.approval is not None and isinstance(given, types.ElicitResult):
+            call.approval.answer(approval_of(given, call.approval.asked.result()))
         return call
 
     def close(self) -> None:
@@ -112,6 +112,6 @@ class PendingCalls:
 
     def _expire(self, state: str) -> None:
         self._timers.pop(state).cancel()
-        question_ = self._calls.pop(state).question
-        assert question_ is not None
-        question_.answer(Approval(allowed=False, message="nobody answered in time"))
+        approval = self._calls.pop(state).approval
+        assert approval is not None
+        approval.answer(Approval(allowed=False, message="nobody answered in time"))

@@ -17,7 +17,7 @@ CATEGORY = "toolgate/failureCategory"
 OUTCOME = "toolgate/outcome"
 """The `_meta` key with the outcome, for programs; agents do not show `_meta` to a model."""
 
-_FROM_DATA = ("exit_code", "timed_out", "truncated", "applied", "replacements", "job_id")
+_OUTCOME_KEYS = ("exit_code", "timed_out", "truncated", "applied", "replacements", "job_id")
 """Short values of `data` that programs want to know and that are not content."""
 
 
@@ -39,7 +39,7 @@ def outcome_of(response: ToolResponse) -> dict[str, Any]:
     if "path_resolved" in response.context:
         outcome["path"] = response.context["path_resolved"]
     data = response.data
-    outcome |= {key: data[key] for key in _FROM_DATA if isinstance(data.get(key), bool | int | str)}
+    outcome |= {key: data[key] for key in _OUTCOME_KEYS if isinstance(data.get(key), bool | int | str)}
     if "exit_code" in data and data["exit_code"] is None:
         outcome["exit_code"] = None
     truncation = data.get("truncation")

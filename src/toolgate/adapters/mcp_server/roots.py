@@ -69,10 +69,10 @@ def narrowed_workspace(workspace: Workspace, roots: list[str]) -> Workspace | No
 def _beneath(workspace: Workspace, root: str) -> str | None:
     """Return the root's path in the workspace with links resolved; None if it is outside or protected."""
     try:
-        place = workspace.locate(root)
+        located = workspace.locate(root)
     except ToolError:
         return None
-    relative = "/".join(place.parts) or "."
+    relative = "/".join(located.parts) or "."
     return None if workspace.is_protected(relative) else relative
 
 

@@ -27,7 +27,7 @@ class _Handlers:
         self.clients = clients
         self.calls = Calls(clients)
         self._bus = bus
-        self._shown = self._listing()
+        self._announced = self._listing()
         self._notifying: asyncio.Task[None] | None = None
 
     async def list_tools(self, ctx: ServerRequestContext[Any, Any], params: Any) -> dict[str, Any]:
@@ -50,10 +50,10 @@ class _Handlers:
 
     async def _notify(self) -> None:
         self._notifying = None
-        shown = self._listing()
-        if shown == self._shown:
+        listing = self._listing()
+        if listing == self._announced:
             return
-        self._shown = shown
+        self._announced = listing
         for client in self.clients.clients():
             await client.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
@@ -81,11 +81,11 @@ def build_server(clients: Clients) -> Server[Any]:
     @contextlib.asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
-        end = clients.registry.on_change(lambda: handlers.changed(loop))
+        unsubscribe = clients.registry.on_change(lambda: handlers.changed(loop))
         try:
             yield
         finally:
-            end()
+            unsubscribe()
             await handlers.calls.close()
             await clients.close()
 

@@ -17,12 +17,12 @@ async def serve_stdio(clients: Clients, *, stdin: int = 0, stdout: int = 1) -> N
     """Serve one client on two descriptors until it disconnects."""
     with LineWriter(stdout) as writer, LineReader(stdin) as reader:
         writer.on_broken = reader.wake
-        begun = await shake_hands(reader, writer, clients)
-        if not (begun.has_ended and writer.is_empty):
-            await _serve(clients, reader, writer, begun)
+        handshake = await shake_hands(reader, writer, clients)
+        if not (handshake.has_ended and writer.is_empty):
+            await _serve(clients, reader, writer, handshake)
 
 
-async def _serve(clients: Clients, reader: LineReader, writer: LineWriter, begun: Handshake) -> None:
+async def _serve(clients: Clients, reader: LineReader, writer: LineWriter, handshake: Handshake) -> None:
     """Load the SDK, off the event loop, and let it continue the connection."""
     for module in ("server", "transport"):
         await asyncio.to_thread(importlib.import_module, f"toolgate.adapters.mcp_server.{module}")
@@ -30,6 +30,6 @@ async def _serve(clients: Clients, reader: LineReader, writer: LineWriter, begun
     from toolgate.adapters.mcp_server.transport import Incoming, Outgoing
 
     server = build_server(clients)
-    outgoing = Outgoing(writer, begun.answered, begun.acknowledged)
-    incoming = Incoming(reader, outgoing, begun.lines)
+    outgoing = Outgoing(writer, handshake.answered, handshake.acknowledged)
+    incoming = Incoming(reader, outgoing, handshake.lines)
     await server.run(incoming, outgoing, server.create_initialization_options())

@@ -37,8 +37,8 @@ class ApprovalPrompt:
 
     def __init__(self, canvas: Canvas) -> None:
         self._canvas = canvas
-        self._turn = asyncio.Lock()
-        self._shown: dict[str, asyncio.Event] = {}
+        self._lock = asyncio.Lock()
+        self._reached: dict[str, asyncio.Event] = {}
         self.keyboard: Keyboard | None = None
         self.print: Callable[[list[str]], None] = lambda _lines: None
         """Prints lines permanently."""
@@ -47,7 +47,7 @@ class ApprovalPrompt:
         self.seconds_waited = 0.0
         """Total seconds that the person took to answer."""
         self._prompt: list[Piece] = []
-        self._told: dict[str, bool] = {}
+        self._printed_answers: dict[str, bool] = {}
 
     @property
     def is_open(self) -> bool:
@@ -60,30 +60,30 @@ class ApprovalPrompt:
 
     def reached(self, request_id: str) -> None:
         """Record that everything before the question is on the screen."""
-        self._shown.setdefault(request_id, asyncio.Event()).set()
+        self._reached.setdefault(request_id, asyncio.Event()).set()
 
     async def decide(self, request: ApprovalRequest) -> Approval:
         """Ask after the previous question is answered."""
         if self.keyboard is None:
             return Approval(allowed=False, message="nobody is at the terminal")
-        await self._shown.setdefault(request.id, asyncio.Event()).wait()
-        del self._shown[request.id]
-        async with self._turn:
+        await self._reached.setdefault(request.id, asyncio.Event()).wait()
+        del self._reached[request.id]
+        async with self._lock:
             began = time.monotonic()
             try:
                 answer = await self._ask(request, self.keyboard)
             finally:
                 self.seconds_waited += time.monotonic() - began
                 self.keyboard.on_key = None
-                self._say()
-            self._told[request.id] = answer.allowed
+                self._set_prompt()
+            self._printed_answers[request.id] = answer.allowed
             asked = request.question is not None
             self.print([answer_line(self._canvas, answer.allowed, answer.message, is_question=asked)])
             return answer
 
-    def has_told(self, request_id: str, allowed: bool) -> bool:
-        """Whether this answer is on the screen already, below its question; the next question may follow it."""
-        return self._told.pop(request_id, None) is allowed
+    def has_printed(self, request_id: str, allowed: bool) -> bool:
+        """Whether this answer is on the screen already, below its question. Each answer is looked up once."""
+        return self._printed_answers.pop(request_id, None) is allowed
 
     async def _ask(self, request: ApprovalRequest, keyboard: Keyboard) -> Approval:
         detail = visible(request.detail.rstrip("\n"))
@@ -96,7 +96,7 @@ class ApprovalPrompt:
         if request.question is not None:
             return await self._read_answer(request.question, keys)
         while True:
-            self._say((_question(request), "bold yellow"), *_keys(request, cut=cut))
+            self._set_prompt((_question(request), "bold yellow"), *_keys(request, cut=cut))
             key = await self._read_single_key(keys)
             if key in _ALL and cut:
                 self.print(self._coloured(detail))
@@ -111,11 +111,11 @@ class ApprovalPrompt:
             elif key in _ALWAYS and request.choices and (picked := await self._pick(request, keys)) is not None:
                 return picked
 
-    async def _read_answer(self, asked: Question, keys: asyncio.Queue[str]) -> Approval:
+    async def _read_answer(self, question: Question, keys: asyncio.Queue[str]) -> Approval:
         """Read the number of an option, or a text. Without a text there is no answer."""
-        if asked.options:
-            numbers = "1" if len(asked.options) == 1 else f"1-{len(asked.options)}"
-            shown: list[Piece] = [
+        if question.options:
+            numbers = "1" if len(question.options) == 1 else f"1-{len(question.options)}"
+            labels: list[Piece] = [
                 (numbers, "bold"),
                 translate(" pick   "),
                 ("e", "bold"),
@@ -124,10 +124,10 @@ class ApprovalPrompt:
                 translate(" decline"),
             ]
             while True:
-                self._say((translate("Your answer? "), "bold yellow"), *shown)
+                self._set_prompt((translate("Your answer? "), "bold yellow"), *labels)
                 key = await self._read_single_key(keys)
-                if key.isdecimal() and 1 <= int(key) <= len(asked.options):
-                    return Approval(allowed=True, text=asked.options[int(key) - 1])
+                if key.isdecimal() and 1 <= int(key) <= len(question.options):
+                    return Approval(allowed=True, text=question.options[int(key) - 1])
                 if key in _DENY:
                     return Approval(allowed=False, message=_DECLINED)
                 if key in _CHANGE:
@@ -138,7 +138,7 @@ class ApprovalPrompt:
         return Approval(allowed=bool(text), text=text, message="" if text else _DECLINED)
 
     async def _accept_plan(self, request: ApprovalRequest, key: str, keys: asyncio.Queue[str]) -> Approval | None:
-        """The answer to a plan: accepted in one of two approval modes, or with changes; None if it was another key."""
+        """Return the answer to a plan: accepted in one of two approval modes, or with changes. None for other keys."""
         if key in _ALLOW:
             return Approval(allowed=True, approval_mode=ApprovalMode.ask)
         if key in _ALWAYS:
@@ -152,17 +152,19 @@ class ApprovalPrompt:
         return Approval(allowed=True, approval_mode=ApprovalMode.ask, text=text)
 
     async def _pick(self, request: ApprovalRequest, keys: asyncio.Queue[str]) -> Approval | None:
-        """Show every rule that can be remembered, and read which one and for how long; None: back to the question."""
+        """Show every rule that can be remembered, and read which one and for how long. None returns to the question."""
         for number, choice in enumerate(request.choices, 1):
             self.print([self._canvas.line("  ", (f"{number}", "bold"), f" {visible(phrase(choice.label), keep='')}")])
             self.print(self._coloured(f"{visible(choice.rule)}", style="dim"))
         numbers = [(f"{number}", "bold") for number in range(1, len(request.choices) + 1)]
         if len(numbers) == 1:
             head = translate("Allow exactly this for the rest of the session? ")
-            self._say((head, "bold yellow"), ("A", "bold"), translate(" yes   any other key: back"))
+            self._set_prompt((head, "bold yellow"), ("A", "bold"), translate(" yes   any other key: back"))
         else:
             shown = [piece for number in numbers for piece in (number, " ")]
-            self._say((translate("Always allow which? "), "bold yellow"), *shown, translate("  any other key: back"))
+            self._set_prompt(
+                (translate("Always allow which? "), "bold yellow"), *shown, translate("  any other key: back")
+            )
         key = await self._read_single_key(keys)
         if key in _ALWAYS:
             return Approval(allowed=True, remember=True)
@@ -175,7 +177,7 @@ class ApprovalPrompt:
         offered: list[Piece] = [("s", "bold"), translate(" for this session   ")]
         if "project" in choice.scopes:
             offered += [("p", "bold"), translate(" for this project (in your own policy file)   ")]
-        self._say((head, "bold yellow"), *offered, translate("any other key: back"))
+        self._set_prompt((head, "bold yellow"), *offered, translate("any other key: back"))
         key = await self._read_single_key(keys)
         if key == "s":
             return Approval(allowed=True, remember=True, choice=choice.id, scope="session")
@@ -210,7 +212,7 @@ class ApprovalPrompt:
         """Read one line."""
         text = ""
         while True:
-            self._say((head, "bold yellow"), (hint, "dim"), visible(text, keep=""), "▏")
+            self._set_prompt((head, "bold yellow"), (hint, "dim"), visible(text, keep=""), "▏")
             key = await keys.get()
             if key in ("\r", "\n"):
                 return text.strip()
@@ -221,7 +223,7 @@ class ApprovalPrompt:
             else:
                 text = (text + "".join(one for one in key if one.isprintable()))[:limit]
 
-    def _say(self, *parts: Piece) -> None:
+    def _set_prompt(self, *parts: Piece) -> None:
         self._prompt = list(parts)
         self.changed()
 
@@ -235,10 +237,14 @@ class ApprovalPrompt:
         summary = visible(phrase(request.summary), keep="")
         head = (translate("{name}{who} asks: ", name=name, who=who), "bold yellow")
         line = self._canvas.line(("?", "bold yellow"), " ", head, summary)
-        said = visible(request.reason, keep="")
+        reason = visible(request.reason, keep="")
         facts = without_command(detail).split("\n")
-        told = said == f"{name} needs permission" or all(f"because: {part}" in facts for part in said.split("; "))
-        because = [] if told or not said else self._coloured(explained(f"\nbecause: {said}")[1:], style="dim")
+        already_shown = reason == f"{name} needs permission" or all(
+            f"because: {part}" in facts for part in reason.split("; ")
+        )
+        because = (
+            [] if already_shown or not reason else self._coloured(explained(f"\nbecause: {reason}")[1:], style="dim")
+        )
         self.print([line, *self._coloured(explained(detail)), *because])
 
     def _coloured(self, detail: str, style: str = "") -> list[str]:

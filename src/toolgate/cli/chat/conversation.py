@@ -27,8 +27,8 @@ class Conversation:
     def __init__(self, stack: Stack, mode: ToolMode, approval_mode: ApprovalMode = ApprovalMode.ask) -> None:
         self.stack = stack
         self.session: Session | None = None
-        self._wanted = mode
-        self._wanted_model = ""
+        self._new_mode = mode
+        self._new_model = ""
         self.approval_mode = approval_mode
         """What the person wants to be asked about."""
         self.input_tokens = 0
@@ -39,7 +39,7 @@ class Conversation:
     @property
     def mode(self) -> ToolMode:
         """The mode of the session, or of the one that the next message creates."""
-        return self.session.mode if self.session is not None else self._wanted
+        return self.session.mode if self.session is not None else self._new_mode
 
     @property
     def advice_on_mode(self) -> str:
@@ -53,14 +53,14 @@ class Conversation:
     @property
     def model_name(self) -> str:
         """The name of the session's model."""
-        chosen = self._wanted_model if self.session is None else self.session.model
+        chosen = self._new_model if self.session is None else self.session.model
         return chosen.partition(":")[2] or chosen or self.stack.models.default_name
 
     async def choose_model(self, model: str) -> None:
         """Use another model from the next message on; empty: the default. Raises `ModelError` if it cannot be used."""
         chosen = "" if model in (self.stack.models.default_id, self.stack.models.default_name) else model
         self.stack.models.find(chosen)
-        self._wanted_model = chosen
+        self._new_model = chosen
         if self.session is not None:
             await self.stack.sessions.set_model(self.session.id, chosen)
             self.session = await self.stack.sessions.get(self.session.id)
@@ -86,7 +86,7 @@ class Conversation:
     def start_over(self, mode: ToolMode | None = None) -> None:
         """Let the next message start a new session."""
         self.session = None
-        self._wanted = mode or self._wanted
+        self._new_mode = mode or self._new_mode
         self.input_tokens = self.output_tokens = self.context_tokens = self.context_limit = 0
 
     async def switch_approval_mode(self, approval_mode: ApprovalMode) -> None:
@@ -115,10 +115,10 @@ class Conversation:
         if self.session is None:
             stack = self.stack
             self.session = await stack.sessions.create(
-                self._wanted,
+                self._new_mode,
                 user=stack.user,
                 project=stack.project,
-                model=self._wanted_model,
+                model=self._new_model,
                 approval_mode=self.approval_mode,
             )
         return self.session
@@ -189,7 +189,7 @@ async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversati
     return conversation
 
 
-def place_of(stack: Stack) -> str:
+def project_and_branch(stack: Stack) -> str:
     """Return the project and its branch."""
     from toolgate.gateway.project import branch, project_name
 

@@ -66,16 +66,16 @@ class Editor:
         self,
         toolbar: Callable[[], StyleAndTextTuples],
         expand: Callable[[], None],
-        past: Iterable[str],
+        earlier: Iterable[str],
         switch: Callable[[], Awaitable[None]],
         paths: Complete = lambda _: [],
         own: OwnNames = list,
     ) -> None:
-        """`expand` shows the last call completely (Ctrl-O), `switch` is for Shift-Tab; `past` are earlier messages,
+        """`expand` shows the last call completely (Ctrl-O), `switch` is for Shift-Tab; `earlier` are earlier messages,
         `paths` completes paths, and `own` lists the user's own commands.
         """
-        self._history = history = InMemoryHistory(list(past))
-        self._again = False
+        self._history = history = InMemoryHistory(list(earlier))
+        self._interrupted_empty = False
         self._session: PromptSession[str] = PromptSession(
             history=history,
             multiline=True,
@@ -100,13 +100,13 @@ class Editor:
             text = await self._session.prompt_async([("class:prompt", "❯ ")], default=typed)
         except KeyboardInterrupt:
             empty = not self._session.default_buffer.text
-            if self._again and empty:
+            if self._interrupted_empty and empty:
                 raise EndOfInput from None
-            self._again = empty
+            self._interrupted_empty = empty
             raise Interrupted(last=empty) from None
         except EOFError:
             raise EndOfInput from None
-        self._again = False
+        self._interrupted_empty = False
         return text
 
 

@@ -1,8 +1,8 @@
 """Finds out whether the terminal shows pictures, and how.
 
-The environment only says whom to ask: terminals inside of terminals inherit its variables. What counts is the name with
-which the terminal itself answers. Both questions are plain control sequences: a terminal that does not know one ignores
-it. Multiplexers answer with their own name, and so get no pictures.
+The environment only tells which terminals are worth asking, because a terminal inside another one inherits its
+variables. What counts is the name with which the terminal itself answers. Both requests are plain control sequences: a
+terminal that does not know one ignores it. Multiplexers answer with their own name, and so get no pictures.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PROGRAMS = ("iTerm.app", "WezTerm", "ghostty", "mintty")
 _INSIDE = ("TMUX", "STY", "ZELLIJ", "INSIDE_EMACS", "VIM_TERMINAL", "NVIM")
 """Variables of programs that are a terminal themselves and show no pictures."""
 _QUESTION = b"\x1b[>q\x1b[c"
-"""What are you called (XTVERSION), and which VT are you (DA1): every terminal answers the second."""
+"""Requests for the terminal's name (XTVERSION) and for its kind (DA1). Every terminal answers the second one."""
 _NAME = re.compile(rb"\x1bP>\|([A-Za-z0-9]+)[^\x1b\x07]*(?:\x1b\\|\x07)")
 _KIND = re.compile(rb"\x1b\[\?[0-9;]*c")
 _SECONDS = 1.0
@@ -37,7 +37,7 @@ _MAX_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class TerminalAnswer:
-    """What the terminal said."""
+    """The answer of the terminal to both requests."""
 
     graphics: Graphics | None = None
     typed: bytes = b""

@@ -18,9 +18,9 @@ _KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|.", re.DOTALL)
 _UNFINISHED = re.compile(r"\x1b\[[0-?]*[ -/]*\Z")
 _UP = ("\x1b[A", "\x1bOA")
 _SHIFT_TAB = "\x1b[Z"
-_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
-_MARKING, _UNMARKED = "\x1b[?2004h", "\x1b[?2004l"
-"""Terminal sequences that mark the start and the end of pasted text."""
+_PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
+_BRACKETED_PASTE_ON, _BRACKETED_PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
+"""Terminal sequences that switch bracketed paste on and off. While it is on, pasted text is marked."""
 ECHO, LFLAG, CC = termios.ECHO | termios.ICANON, 3, 6
 
 
@@ -43,10 +43,10 @@ class Keyboard:
 
     def __enter__(self) -> Self:
         self._before = termios.tcgetattr(self._fd)
-        self._take()
+        self._enter_raw_mode()
         loop = asyncio.get_running_loop()
         loop.add_reader(self._fd, self._read)
-        loop.add_signal_handler(signal.SIGCONT, self._take)
+        loop.add_signal_handler(signal.SIGCONT, self._enter_raw_mode)
         return self
 
     def __exit__(
@@ -55,7 +55,7 @@ class Keyboard:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._fd)
         loop.remove_signal_handler(signal.SIGCONT)
-        self._out.write(_UNMARKED)
+        self._out.write(_BRACKETED_PASTE_OFF)
         self._out.flush()
         if self._before is not None:
             termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)  # type: ignore[arg-type]
@@ -64,12 +64,12 @@ class Keyboard:
         """Discard input that was typed before a question was on the screen."""
         termios.tcflush(self._fd, termios.TCIFLUSH)
 
-    def _take(self) -> None:
+    def _enter_raw_mode(self) -> None:
         attributes = termios.tcgetattr(self._fd)
         attributes[LFLAG] &= ~ECHO
         attributes[CC][termios.VMIN], attributes[CC][termios.VTIME] = 1, 0
         termios.tcsetattr(self._fd, termios.TCSADRAIN, attributes)
-        self._out.write(_MARKING)
+        self._out.write(_BRACKETED_PASTE_ON)
         self._out.flush()
 
     def _read(self) -> None:
@@ -94,12 +94,12 @@ class Keyboard:
         """Yield keys: Enter, Esc (or Up), characters, and pasted text as a whole."""
         self._unread = ""
         while text:
-            typed, paste, text = text.partition(_PASTE)
+            typed, paste, text = text.partition(_PASTE_START)
             if not paste and (unfinished := _UNFINISHED.search(typed)):
                 typed, self._unread = typed[: unfinished.start()], unfinished.group()
             yield from filter(None, map(_normalize_key, _KEY.findall(typed)))
             if paste:
-                pasted, end, text = text.partition(_PASTED)
+                pasted, end, text = text.partition(_PASTE_END)
                 if not end:
                     self._unread = paste + pasted
                     return

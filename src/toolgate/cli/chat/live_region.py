@@ -9,7 +9,7 @@ from toolgate.cli.chat.canvas import Canvas, width
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Synchronized output: terminals that support it show the text in between at once."""
-_HIDDEN, _SHOWN = "\x1b[?25l", "\x1b[?25h"
+_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 """Hide and show the cursor, which would jump around in live rows."""
 
 
@@ -45,7 +45,7 @@ class LiveRegion:
         return list(lines)[-(self._canvas.rows - 1) :]
 
     def _draw(self, above: str, lines: list[str]) -> None:
-        cursor = _HIDDEN if lines else _SHOWN
+        cursor = _HIDE_CURSOR if lines else _SHOW_CURSOR
         self._out.write(_BEGIN + cursor + self._erased() + above + "\n".join(lines) + _END)
         self._lines = lines
         self._out.flush()

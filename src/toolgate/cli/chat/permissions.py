@@ -1,4 +1,4 @@
-"""`/permissions`: what the person has allowed for good, and taking it back."""
+"""`/permissions`: lists and removes the permissions that are remembered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _USAGE = translatable("/permissions lists them; /permissions remove N takes back
 
 
 async def permissions_command(conversation: Conversation, say: Callable[..., None], rest: str) -> None:
-    """List what was allowed, or take back one of it."""
+    """List the remembered permissions, or remove one."""
     found = await _found(conversation)
     if not rest:
         for number, (_, scope, label, rule) in enumerate(found, 1):

@@ -21,13 +21,13 @@ _MAX_SIDE: Final = 1000
 _MAX_ROWS: Final = 16
 _INDENT: Final = 4
 _CELL: Final = (9, 18)
-"""Pixels of a cell, about: they only decide how many rows a small picture takes."""
+"""Approximate width and height of a cell in pixels. They only decide how many rows a small picture takes."""
 _CHUNK: Final = 4096
 """Bytes that kitty takes in one sequence."""
 
 
 async def prepared(images: Sequence[ImageContent], graphics: Graphics | None) -> list[ImageContent]:
-    """Return the pictures as the terminal takes them. One that cannot be made so is left out."""
+    """Return the pictures in a form that the terminal accepts. A picture that cannot be converted is left out."""
     if graphics is None:
         return []
     made = [await _prepared(image, graphics) for image in images[:MAX_PICTURES]]

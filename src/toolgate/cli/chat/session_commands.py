@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolgate.sessions import Session
 
 _LISTED = 20
-_SHOWN = 90
+_MAX_SHOWN = 90
 
 
 class SessionCommands:
@@ -54,7 +54,7 @@ class SessionCommands:
         said = await self._said(session)
         if not typed:
             for number, (_, content) in list(enumerate(said, 1))[-_LISTED:]:
-                self._host.say(f"{number:>3}  {visible(' '.join(content.split()), keep='')[:_SHOWN]}")
+                self._host.say(f"{number:>3}  {visible(' '.join(content.split()), keep='')[:_MAX_SHOWN]}")
             self._host.say(translate("/{verb} N goes back to before message N.", verb=verb), "dim")
             return None
         if not typed.isdecimal() or not 1 <= int(typed) <= len(said):
@@ -85,7 +85,9 @@ class SessionCommands:
         else:
             await stack.sessions.rewind(session.id, chosen[0])
         self._host.say(
-            translate("Went back to before: {chosen}", chosen=visible(" ".join(chosen[1].split()), keep="")[:_SHOWN]),
+            translate(
+                "Went back to before: {chosen}", chosen=visible(" ".join(chosen[1].split()), keep="")[:_MAX_SHOWN]
+            ),
             "dim",
         )
         note = translate("What commands changed stays.") if len(words) > 1 else translate("Files stay as they are.")

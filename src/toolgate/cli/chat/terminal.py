@@ -14,7 +14,7 @@ from toolgate.agent.events import TurnDone
 from toolgate.cli.chat.approval_prompt import ApprovalPrompt
 from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.command import LATEST, settings_for
-from toolgate.cli.chat.conversation import Conversation, conversation_for, place_of, status_parts
+from toolgate.cli.chat.conversation import Conversation, conversation_for, project_and_branch, status_parts
 from toolgate.cli.chat.editor import Editor, Interrupted
 from toolgate.cli.chat.graphics import TerminalAnswer, ask_terminal
 from toolgate.cli.chat.keyboard import Keyboard
@@ -88,7 +88,7 @@ class Chat:
         approval_prompt.keyboard = self._keyboard
         self._typed_ahead = self._view.typed_ahead = self._keyboard.typed_ahead
         self._typed_ahead.changed = self._view.refresh
-        self._place = place_of(conversation.stack)
+        self._place = project_and_branch(conversation.stack)
         self._keyboard.on_shift_tab = self._switch_soon
         self._switching: set[asyncio.Task[None]] = set()
 
@@ -131,7 +131,7 @@ class Chat:
         await asyncio.shield(self._switch_soon())
 
     def _switch_soon(self) -> asyncio.Task[None]:
-        """The same while a turn runs; the switch counts for the next call."""
+        """Start the switch in a task. While a turn runs, the new mode counts from its next call on."""
         task = asyncio.get_running_loop().create_task(self._switch())
         self._switching.add(task)
         task.add_done_callback(self._switching.discard)
@@ -192,7 +192,7 @@ class Chat:
                 self._view.end()
                 with contextlib.suppress(ToolgateError):  # the next turn says what is wrong with the database
                     await self._conversation.refresh_approval_mode()
-        self._place = place_of(self._conversation.stack)
+        self._place = project_and_branch(self._conversation.stack)
         return ended_well
 
     async def ask(self, question: str, *, hidden: bool = False) -> str:

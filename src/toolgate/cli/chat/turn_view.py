@@ -64,9 +64,9 @@ class TurnView:
         self._began = self._waited_before = 0.0
         self._changed = asyncio.Event()
         self._stopping = False
-        self._doing = ""
+        self._activity = ""
         """What the turn does, where it neither thinks nor writes."""
-        self._until = 0.0
+        self._retry_at = 0.0
         """When the model is asked again."""
         self.cards: list[ToolCard] = []
         """All calls of this chat, in order."""
@@ -80,7 +80,7 @@ class TurnView:
         self._text, self._open, self._kind = None, {}, ""
         self._tasks.begin_turn()
         self._stopping = False
-        self._doing = ""
+        self._activity = ""
         self._began = time.monotonic()
         self._waited_before = self._approval_prompt.seconds_waited
 
@@ -114,7 +114,7 @@ class TurnView:
     def show(self, event: AgentEvent) -> None:
         """Handle one event."""
         if not isinstance(event, ToolOutput):
-            self._doing = ""
+            self._activity = ""
         if isinstance(event, TextChunk):
             self._say(event.content)
         else:
@@ -146,11 +146,11 @@ class TurnView:
         elif isinstance(event, ApprovalResolved):
             self._answered(event)
         elif isinstance(event, ModelRetry):
-            self._until, self._doing = time.monotonic() + event.seconds, describe_retry(event)
-            words = f"· {self._doing.format(seconds=duration(event.seconds))}: {prose(event.message)}"
+            self._retry_at, self._activity = time.monotonic() + event.seconds, describe_retry(event)
+            words = f"· {self._activity.format(seconds=duration(event.seconds))}: {prose(event.message)}"
             self._print("note", [self._canvas.line((words, "dim yellow"))])
         elif isinstance(event, Activity):
-            self._doing = activity_words(event.what, event.text)
+            self._activity = activity_words(event.what, event.text)
         elif isinstance(event, Compacted):
             self._print("note", compaction_lines(self._canvas, event))
         elif isinstance(event, TurnDone):
@@ -181,7 +181,7 @@ class TurnView:
         if card is not None:
             card.asked = True
             card.paused += time.monotonic() - since
-        if not self._approval_prompt.has_told(event.request_id, event.allowed):
+        if not self._approval_prompt.has_printed(event.request_id, event.allowed):
             line = answer_line(self._canvas, event.allowed, event.message, is_question=is_question)
             self._print("question", [line])
 
@@ -249,8 +249,8 @@ class TurnView:
         if cards:
             cards = [*beside, *cards]
             return [*gap, *text, "", *cards] if self._kind not in ("", "card") or text else cards
-        left = duration(max(0.0, self._until - now))
-        word = self._doing.format(seconds=left) or (translate("writing") if text else translate("thinking"))
+        left = duration(max(0.0, self._retry_at - now))
+        word = self._activity.format(seconds=left) or (translate("writing") if text else translate("thinking"))
         word = translate("stopping") if self._stopping else word
         approvals = translate(APPROVAL_WORDS[self._conversation.approval_mode])
         took = duration(now - self._began) if now - self._began >= 1 else ""

@@ -24,7 +24,7 @@ _RECAP_MESSAGES = 6
 """Number of messages that are shown of a continued session."""
 _SESSIONS = 20
 _HISTORY = 500
-_TRY = {
+_EXAMPLES = {
     ToolMode.coding: ("read_file path=README.md", "Bash ls", 'grep {"pattern": "TODO"}'),
     ToolMode.chat_safe: ("current_time timezone=Europe/Paris", "memory_append content='I like tea'"),
 }
@@ -73,7 +73,7 @@ def _without_model(canvas: Canvas, mode: ToolMode) -> list[str]:
         *_keys(canvas),
         canvas.line(translate("Meanwhile call the tools yourself, through the same gates as a model. Try:")),
     ]
-    lines += [canvas.line("  ", (example, "green")) for example in _TRY[mode]]
+    lines += [canvas.line("  ", (example, "green")) for example in _EXAMPLES[mode]]
     if mode is ToolMode.chat_safe:
         lines.append(canvas.line((translate("Files and commands need coding mode: toolgate chat --coding"), "dim")))
     return lines

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _AGE = re.compile(r"([0-9]{1,5})([dwy])")
 _DAYS = {"d": 1, "w": 7, "y": 365}
 _DAY = 86_400
-_SHOWN = 20
+_MAX_SHOWN = 20
 
 
 def parse_age(text: str) -> float:
@@ -62,13 +62,13 @@ async def prune(sessions: SessionManager, args: argparse.Namespace) -> None:
 
 async def _show(sessions: SessionManager, found: list[str]) -> None:
     now = time.time()
-    for session_id in found[:_SHOWN]:
+    for session_id in found[:_MAX_SHOWN]:
         session = await sessions.get(session_id)
         title = visible(session.title, keep="")[:60] or "–"
         since = age(now - session.updated_at)
         sys.stdout.write(f"{short(session.id)}  {' ' * (6 - width(since))}{since}  {title}\n")
-    if len(found) > _SHOWN:
-        sys.stdout.write(translate("… and {count} more", count=len(found) - _SHOWN) + "\n")
+    if len(found) > _MAX_SHOWN:
+        sys.stdout.write(translate("… and {count} more", count=len(found) - _MAX_SHOWN) + "\n")
 
 
 def _counted(number: int) -> str:

@@ -31,11 +31,11 @@ _ANSWERS = {
 
 def show(record: SessionRecord, out: TextIO, *, full: bool = False) -> None:
     """Print a session."""
-    SessionPrinter(record, out, full=full).read()
+    SessionPrinter(record, out, full=full).print()
 
 
 class SessionPrinter:
-    """Goes through the log of a session and prints it."""
+    """Prints the conversation of a session from its log."""
 
     def __init__(self, record: SessionRecord, out: TextIO, *, full: bool) -> None:
         self._record = record
@@ -48,7 +48,7 @@ class SessionPrinter:
         for call in record.calls:
             self._calls[call.turn_id, call.call_id].append(call)
 
-    def read(self) -> None:
+    def print(self) -> None:
         """Print the whole session."""
         session = self._record.session
         used = [
@@ -60,7 +60,7 @@ class SessionPrinter:
         facts = [session.mode.value, session.project, tokens]
         self._line(self._paint(translate("Session {id}", id=session.id), "bold"))
         self._line(self._paint(" · ".join(visible(fact, keep="") for fact in facts if fact), "dim"))
-        readers = {
+        printers = {
             "turn_started": self._turn,
             "call_finished": self._finished,
             "message": self._message,
@@ -69,8 +69,8 @@ class SessionPrinter:
             "rewound": self._rewound,
         }
         for event in self._record.conversation:
-            if reader := readers.get(event.kind):
-                reader(event)
+            if printer := printers.get(event.kind):
+                printer(event)
 
     def _turn(self, event: Event) -> None:
         number, turn = next(
@@ -86,38 +86,38 @@ class SessionPrinter:
             self._line(self._paint(visible(turn.error), "red"))
 
     def _message(self, event: Event) -> None:
-        said = event.payload
-        if said["role"] == "tool":
-            self._answer(event.turn_id or "", said)
+        message = event.payload
+        if message["role"] == "tool":
+            self._answer(event.turn_id or "", message)
             return
-        if said["content"].strip():
+        if message["content"].strip():
             names = {"user": translate("you"), "assistant": translate("agent")}
-            who = self._paint(names.get(said["role"], said["role"]), "bold", "cyan")
-            self._line(f"\n{who}\n{self._shown(said['content'], lines=None)}")
-        for call in said.get("tool_calls", ()):
+            who = self._paint(names.get(message["role"], message["role"]), "bold", "cyan")
+            self._line(f"\n{who}\n{self._shown(message['content'], lines=None)}")
+        for call in message.get("tool_calls", ()):
             arguments = call["arguments"] if self._full else _clipped(call["arguments"])
             self._line(f"{self._paint('→', 'cyan')} {visible(call['name'], keep='')} {visible(arguments, keep='')}")
 
     def _finished(self, event: Event) -> None:
         self._ended[event.turn_id or "", str(event.payload.get("call_id"))] = event.payload
 
-    def _answer(self, turn_id: str, said: dict[str, Any]) -> None:
-        waiting = self._calls[turn_id, said["tool_call_id"]]
+    def _answer(self, turn_id: str, message: dict[str, Any]) -> None:
+        waiting = self._calls[turn_id, message["tool_call_id"]]
         call = waiting.pop(0) if waiting else None
         mark, colour = _MARKS.get(call.status or "" if call else "", ("?", "yellow"))
-        how = [call.tool_name, call.code or call.status or call.state] if call else [translate("answer")]
-        how += _details(self._ended.pop((turn_id, said["tool_call_id"]), {}))
+        outcome = [call.tool_name, call.code or call.status or call.state] if call else [translate("answer")]
+        outcome += _details(self._ended.pop((turn_id, message["tool_call_id"]), {}))
         if call is not None and call.state == "unknown":
             why = (
                 translate("uncertain: it could not be stopped; it is unknown how far it got")
                 if call.status
                 else translate("uncertain: it had started when the program ended; it is unknown how far it got")
             )
-            how = [call.tool_name, why]
+            outcome = [call.tool_name, why]
         self._line(
-            f"{self._paint(mark, colour)} {self._paint(' · '.join(visible(word, keep='') for word in how), 'dim')}"
+            f"{self._paint(mark, colour)} {self._paint(' · '.join(visible(word, keep='') for word in outcome), 'dim')}"
         )
-        body = self._shown(said["content"], lines=_LINES)
+        body = self._shown(message["content"], lines=_LINES)
         if body.strip():
             self._line("".join(f"  │ {line}\n" for line in body.split("\n")).rstrip("\n"))
 

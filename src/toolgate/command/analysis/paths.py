@@ -1,4 +1,4 @@
-"""Where a path leads: beneath the root, to a private place that may be used freely, or outside."""
+"""Finds out where a path leads: inside the root, to a private directory that may be used freely, or outside."""
 
 import fnmatch
 import posixpath
@@ -15,16 +15,16 @@ _DEVICES = frozenset(
 )
 _DESCRIPTORS = "/dev/fd/"
 _TOPS = frozenset({"/", "/dev", "/var", "/var/lib"})
-"""Directories of which the sandbox shows the names of a few others."""
+"""Directories in which the sandbox shows only the names of a few others."""
 _PROCESS = re.compile(r"/proc/[^/]+/(?:root|cwd|fd|fdinfo|environ|mem|map_files|task)(?:/|$)|/proc/kcore$")
-"""What leads from a process to its memory, its variables or any other file."""
+"""Paths that lead from a process to its memory, its variables or any other file."""
 _PATTERN = re.compile(r"[*?[]")
 _MAX_MATCHES = 1000
 _MAX_PATH = 4096
-"""Characters of a path that is looked at; the kernel opens no longer one."""
+"""Maximum characters of a path that is examined. The kernel opens no longer ones."""
 
 
-class Where(Enum):
+class Zone(Enum):
     """On which side of the root's border a path is."""
 
     inside = auto()
@@ -38,50 +38,50 @@ class Where(Enum):
     unknown = auto()
 
 
-class JudgedPath(NamedTuple):
-    """A path, judged."""
+class LocatedPath(NamedTuple):
+    """A path, and on which side of the root's border it is."""
 
-    where: Where
+    zone: Zone
     paths: tuple[str, ...] = ()
     """Relative to the root, one for every directory that it may be resolved from."""
 
 
-_OUTSIDE = JudgedPath(Where.outside)
-_FREE = JudgedPath(Where.free)
-_SCRATCH = JudgedPath(Where.scratch)
-_SHOWN = JudgedPath(Where.shown)
-_UNKNOWN = JudgedPath(Where.unknown)
+_OUTSIDE = LocatedPath(Zone.outside)
+_FREE = LocatedPath(Zone.free)
+_SCRATCH = LocatedPath(Zone.scratch)
+_SHOWN = LocatedPath(Zone.shown)
+_UNKNOWN = LocatedPath(Zone.unknown)
 
 
-def locate(text: str, cwds: Sequence[str | None], around: Surroundings) -> JudgedPath:
-    """Judge `text` as a path typed in one of the directories `cwds`."""
+def locate(text: str, cwds: Sequence[str | None], surroundings: Surroundings) -> LocatedPath:
+    """Return where `text` leads, as a path that is typed in one of the directories `cwds`."""
     if text.startswith("~+"):
         text = "." + text[2:]
     elif text.startswith("~"):
-        text = around.home + text[1:] if around.home and text[1:2] in ("", "/") else "/~"
+        text = surroundings.home + text[1:] if surroundings.home and text[1:2] in ("", "/") else "/~"
     if text.startswith("/"):
-        return _absolute(text, around) if len(text) <= _MAX_PATH else _OUTSIDE
+        return _absolute(text, surroundings) if len(text) <= _MAX_PATH else _OUTSIDE
     if text.startswith(UNRESOLVED):
         return _UNKNOWN
     found: dict[str, None] = {}
     for cwd in cwds:
         if cwd is None or len(cwd) + len(text) > _MAX_PATH:
-            place = _OUTSIDE if ".." in text.split("/") else _UNKNOWN
+            location = _OUTSIDE if ".." in text.split("/") else _UNKNOWN
         elif cwd.startswith("/"):
-            place = _absolute(f"{cwd}/{text}", around)
+            location = _absolute(f"{cwd}/{text}", surroundings)
         else:
             normal = posixpath.normpath(f"{cwd}/{text}")
-            place = _OUTSIDE if normal.split("/", 1)[0] == ".." else JudgedPath(Where.inside, (normal,))
-        if place.where is not Where.inside:
-            return place
-        found.update(dict.fromkeys(place.paths))
+            location = _OUTSIDE if normal.split("/", 1)[0] == ".." else LocatedPath(Zone.inside, (normal,))
+        if location.zone is not Zone.inside:
+            return location
+        found.update(dict.fromkeys(location.paths))
     if UNRESOLVED in text:
         return _UNKNOWN
-    return JudgedPath(Where.inside, tuple(found))
+    return LocatedPath(Zone.inside, tuple(found))
 
 
-def expand(pattern: str, around: Surroundings) -> list[str] | None:
-    """What a pattern (relative to the root) finds; None if that is not known."""
+def expand(pattern: str, surroundings: Surroundings) -> list[str] | None:
+    """Return the paths that a pattern (relative to the root) matches; None if they are not known."""
     if "{" in pattern or "\\" in pattern:
         return None
     found = ["."]
@@ -91,7 +91,7 @@ def expand(pattern: str, around: Surroundings) -> list[str] | None:
             continue
         deeper: list[str] = []
         for directory in found:
-            entries = around.entries(directory)
+            entries = surroundings.entries(directory)
             if entries is None or len(deeper) > _MAX_MATCHES:
                 return None
             names = fnmatch.filter(entries, part)
@@ -101,29 +101,29 @@ def expand(pattern: str, around: Surroundings) -> list[str] | None:
                 if not name.startswith(".") or part.startswith(".")
             ]
         found = deeper
-    return [path for path in found if around.kind(path) != "absent"]
+    return [path for path in found if surroundings.kind(path) != "absent"]
 
 
-def _absolute(text: str, around: Surroundings) -> JudgedPath:
+def _absolute(text: str, surroundings: Surroundings) -> LocatedPath:
     normal = posixpath.normpath(text)
     if normal.startswith("//"):
         normal = normal[1:]
     if normal in _DEVICES or normal.startswith(_DESCRIPTORS):
         return _FREE
-    relative = _beneath(normal, around.root)
+    relative = _beneath(normal, surroundings.root)
     if relative is not None:
-        return _UNKNOWN if UNRESOLVED in relative else JudgedPath(Where.inside, (relative,))
-    if any(_beneath(normal, directory) is not None for directory in around.scratch):
+        return _UNKNOWN if UNRESOLVED in relative else LocatedPath(Zone.inside, (relative,))
+    if any(_beneath(normal, directory) is not None for directory in surroundings.scratch):
         return _SCRATCH
-    return _SHOWN if _is_shown(normal, around) else _OUTSIDE
+    return _SHOWN if _is_shown(normal, surroundings) else _OUTSIDE
 
 
-def _is_shown(normal: str, around: Surroundings) -> bool:
+def _is_shown(normal: str, surroundings: Surroundings) -> bool:
     if UNRESOLVED in normal or _PROCESS.match(normal):
         return False
-    if any(_beneath(normal, path) is not None for path in around.hidden):
+    if any(_beneath(normal, path) is not None for path in surroundings.hidden):
         return False
-    return normal in _TOPS or any(_beneath(normal, directory) is not None for directory in around.shown)
+    return normal in _TOPS or any(_beneath(normal, directory) is not None for directory in surroundings.shown)
 
 
 def _beneath(normal: str, directory: str) -> str | None:

@@ -1,4 +1,4 @@
-"""One simple command: which program it is, what is known about that, and what its words name."""
+"""Analyses one simple command: which program it runs, what the table says about it, and which paths its words name."""
 
 import posixpath
 import re
@@ -23,62 +23,62 @@ _PATTERN_OPTIONS = frozenset({"-e", "-f", "--regexp", "--file", "--expression"})
 """With one of these options the first operand is not a pattern."""
 
 
-def run(scope: Scope, words: Sequence[Word]) -> None:
-    """Look at one simple command."""
-    found, head = scope.found, words[0]
+def analyse_simple(scope: Scope, words: Sequence[Word]) -> None:
+    """Analyse one simple command."""
+    findings, head = scope.findings, words[0]
     if not head.known:
-        found.commands[tuple(word.text for word in words)] = None
-        found.unclear(f"the command word '{head.raw or head.text}' is only known when it runs")
+        findings.commands[tuple(word.text for word in words)] = None
+        findings.add_unclear(f"the command word '{head.raw or head.text}' is only known when it runs")
         return
     system = _SYSTEM.fullmatch(head.text) if "/" in head.text else None
     if system:
         words = [head._replace(text=system.group(1)), *words[1:]]
     elif "/" in head.text:
-        _run_file(scope, words)
+        _analyse_file(scope, words)
         return
-    known = program(words[0].text)
-    if known.keyword and not head.quoted:
-        found.unclear(f"'{head.text}' stands where a command is expected")
-    if system or not _redefined(scope, words, known):
-        _run_known(scope, words, known)
+    facts = program(words[0].text)
+    if facts.keyword and not head.quoted:
+        findings.add_unclear(f"'{head.text}' stands where a command is expected")
+    if system or not _redefined(scope, words, facts):
+        _analyse_known(scope, words, facts)
 
 
-def _run_known(scope: Scope, words: Sequence[Word], known: Program) -> None:
-    if known.long:
-        words = _spelled_out(words, known.long)
-    note_dependencies(scope, words, known)
-    note_hidden_options(scope, words, known)
-    if known.reader != "git.git":
-        scope.found.commands[tuple([word.text for word in words])] = None
-    apply_facts(scope, words, known)
-    if known.suspect:
+def _analyse_known(scope: Scope, words: Sequence[Word], facts: Program) -> None:
+    if facts.long:
+        words = _spelled_out(words, facts.long)
+    note_dependencies(scope, words, facts)
+    note_hidden_options(scope, words, facts)
+    if facts.reader != "git.git":
+        scope.findings.commands[tuple([word.text for word in words])] = None
+    apply_facts(scope, words, facts)
+    if facts.suspect:
         suspect(scope, words)
         writes_of_unknown(scope, words)
-    if not (known.no_paths or known.own_paths):
-        _note_paths(scope, words, known)
+    if not (facts.no_paths or facts.own_paths):
+        _note_paths(scope, words, facts)
 
 
-def _run_file(scope: Scope, words: Sequence[Word]) -> None:
-    """A program that is named by its path: the project's own, or one from outside the root."""
-    found = scope.found
-    found.commands[tuple(word.text for word in words)] = None
+def _analyse_file(scope: Scope, words: Sequence[Word]) -> None:
+    """Analyse a program that is named by its path: the project's own, or one from outside the root."""
+    findings = scope.findings
+    findings.commands[tuple(word.text for word in words)] = None
     named = [words[0]._replace(text=posixpath.basename(words[0].text)), *words[1:]]
-    known = program(named[0].text)
-    if known.well_known or any(rule.always for rule in known.rules):
-        found.commands[tuple(word.text for word in named)] = None
-    scope.script(words[0])
-    note_dependencies(scope, words, known)
-    ask(scope, named, known, only_verbs=True)
-    if known.wraps or known.shell or known.interprets:
-        scope.run(named)
+    facts = program(named[0].text)
+    if facts.well_known or any(rule.always for rule in facts.rules):
+        findings.commands[tuple(word.text for word in named)] = None
+    scope.note_script(words[0])
+    note_dependencies(scope, words, facts)
+    ask(scope, named, facts, only_verbs=True)
+    if facts.wraps or facts.shell or facts.interprets:
+        scope.analyse_command(named)
         return
-    if known.suspect:
+    if facts.suspect:
         suspect(scope, words)
     _note_paths(scope, words, UNKNOWN)
 
 
 def _spelled_out(words: Sequence[Word], options: Sequence[str]) -> Sequence[Word]:
-    """The words with long options in full: GNU programs and git take any beginning that is unambiguous."""
+    """Return the words with long options in full: GNU programs and git accept every unambiguous abbreviation."""
     return [_full_name(word, options) if word.text.startswith("--") else word for word in words]
 
 
@@ -89,81 +89,81 @@ def _full_name(word: Word, options: Sequence[str]) -> Word:
     return next((word._replace(text=option + equals + value) for option in options if option.startswith(name)), word)
 
 
-def _redefined(scope: Scope, words: Sequence[Word], known: Program) -> bool:
-    """Whether the shell's state gives the word another meaning; it then counts as what it may run."""
-    name, around, found = words[0].text, scope.around, scope.found
-    is_alias = name in around.aliases and not words[0].quoted
+def _redefined(scope: Scope, words: Sequence[Word], facts: Program) -> bool:
+    """Whether the shell's state redefines the word. Then the definition is analysed in its place."""
+    name, surroundings, findings = words[0].text, scope.surroundings, scope.findings
+    is_alias = name in surroundings.aliases and not words[0].quoted
     if scope.stdin is not None and name in scope.functions and name not in scope.expanding:
         _feed(scope, name)
-    if name not in scope.expanding and (is_alias or name in around.functions):
+    if name not in scope.expanding and (is_alias or name in surroundings.functions):
         before, scope.expanding = scope.expanding, scope.expanding | {name}
         if is_alias:
-            found.definitions[name] = around.aliases[name]
+            findings.definitions[name] = surroundings.aliases[name]
             rest = " ".join(word.raw or word.text for word in words[1:])
-            scope.code(f"{around.aliases[name]} {rest}", here=True)
+            scope.analyse_code(f"{surroundings.aliases[name]} {rest}", here=True)
         else:
-            found.definitions[name] = around.functions[name]
-            found.commands[tuple(word.text for word in words)] = None
-            scope.code(around.functions[name], here=True)
+            findings.definitions[name] = surroundings.functions[name]
+            findings.commands[tuple(word.text for word in words)] = None
+            scope.analyse_code(surroundings.functions[name], here=True)
         scope.expanding = before
         return True
-    if name not in scope.expanding or not (name in around.aliases or name in around.functions):
-        _shadowed(scope, words, known)
+    if name not in scope.expanding or not (name in surroundings.aliases or name in surroundings.functions):
+        _shadowed(scope, words, facts)
     return False
 
 
 def _feed(scope: Scope, name: str) -> None:
-    """A function of the command line itself that is given something to read: what it runs may read that as code."""
+    """Analyse a function that the command line defines and gives input to: a shell in it may run that input."""
     before, scope.expanding = scope.expanding, scope.expanding | {name}
     for body in scope.functions[name]:
-        scope.statements(body)
+        scope.analyse_statements(body)
     scope.expanding = before
 
 
-def _shadowed(scope: Scope, words: Sequence[Word], known: Program) -> None:
-    """A program of the project that `PATH` finds first counts as well."""
-    name, found = words[0].text, scope.found
-    file = scope.around.shadows(name)
+def _shadowed(scope: Scope, words: Sequence[Word], facts: Program) -> None:
+    """Note a program of the project that `PATH` finds first."""
+    name, findings = words[0].text, scope.findings
+    file = scope.surroundings.shadows(name)
     if file is not None:
-        found.scripts[file] = None
-        found.commands[(f"./{file}", *(word.text for word in words[1:]))] = None
-        if known.well_known:
-            found.danger(f"'{name}' is '{file}' here, because 'PATH' finds that first")
-    elif scope.path_changed and known.well_known and not known.no_paths:
-        found.danger(f"'PATH' is changed before '{name}', which may then be another program", sure=False)
+        findings.scripts[file] = None
+        findings.commands[(f"./{file}", *(word.text for word in words[1:]))] = None
+        if facts.well_known:
+            findings.add_danger(f"'{name}' is '{file}' here, because 'PATH' finds that first")
+    elif scope.path_changed and facts.well_known and not facts.no_paths:
+        findings.add_danger(f"'PATH' is changed before '{name}', which may then be another program", sure=False)
 
 
-def _note_paths(scope: Scope, words: Sequence[Word], known: Program) -> None:
+def _note_paths(scope: Scope, words: Sequence[Word], facts: Program) -> None:
     """Note every word that is a path outside the root."""
     if not any("/" in word.text or "~" in word.text or ".." in word.text for word in words):
         return
     name = words[0].text
-    pattern = known.pattern and not any(word.text in _PATTERN_OPTIONS for word in words)
+    pattern = facts.pattern and not any(word.text in _PATTERN_OPTIONS for word in words)
     skip, texts = False, program("(any)").texts
-    reads = known.reads_operands or (known.reads and not edits_in_place(words))
+    reads = facts.reads_operands or (facts.reads and not edits_in_place(words))
     last_source = len(words) if name == "cp" and target_directory(words) else len(words) - 1
     for at, word in enumerate(words[1:], 1):
         text = word.text
         if skip:
             skip = False
             continue
-        if known.wraps and word.known and program(text).pattern:
-            break  # the command that it wraps is looked at by itself
+        if facts.wraps and word.known and program(text).pattern:
+            break  # the wrapped command is analysed separately
         if text.startswith("-"):
-            skip = text in texts or text in known.texts
+            skip = text in texts or text in facts.texts
             if text.partition("=")[0] in _PATTERNS:
                 continue
-            text = _option_value(text, only_text=reads or known.pattern)
+            text = _option_value(text, only_text=reads or facts.pattern)
         elif pattern:
             pattern = False
             continue
         for piece in _pieces(text):
             if piece.startswith(("/", "~")) or ".." in piece.split("/"):
-                scope.path(piece, reads=reads or (name == "cp" and at < last_source))
+                scope.note_path(piece, reads=reads or (name == "cp" and at < last_source))
 
 
 def _option_value(text: str, *, only_text: bool) -> str:
-    """What an option names after `=`, or after its letter unless that is `only_text`; empty if neither."""
+    """Return the value of an option after `=`, or after its letter unless that is `only_text`; empty if neither."""
     _, equals, value = text.partition("=")
     if equals:
         return value
@@ -172,7 +172,7 @@ def _option_value(text: str, *, only_text: bool) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """The text as a path, what stands after its first `=`, and the alternatives of a brace expansion."""
+    """Return what may be a path: the text, the part after its first `=`, and the options of a brace expansion."""
     pieces = [text]
     if "=" in text and "://" not in text:
         pieces.append(text.partition("=")[2])

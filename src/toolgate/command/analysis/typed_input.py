@@ -1,4 +1,4 @@
-"""What is typed into a running command: judged as if it stood in a here-document after that command.
+"""Analyses what is typed into a running command, as if it were a here-document of that command.
 
 A terminal can do more than a here-document: keys recall and edit lines, a shell expands its history, a pager runs
 programs, and a program that an earlier line has started reads what comes next. Then a person decides.
@@ -14,13 +14,13 @@ from toolgate.command.analysis.plan import CommandPlan, Surroundings
 from toolgate.command.analysis.program import program
 
 MAX_TYPED = 64 * 1024
-"""Characters of input that are followed. Behind that, everything asks."""
+"""Characters of input that are analysed. If more was typed, everything needs approval."""
 _PAGER_TEXT = re.compile(r"[ qhjkdufbgGnN0-9\r\n]*")
-"""What only moves in a pager, or leaves it."""
+"""Keys that only move in a pager, or leave it."""
 _HISTORY = re.compile(r"![^\s=(\"]|(?:^|\n)\^", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 _CANARY = "rm x\nos.system('rm x'); system('rm x'); exec rm x\n\\! rm x\n.shell rm x\n"
-"""Text that every reader of code finds dangerous."""
+"""Code that is dangerous in every language that the analysis reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,24 +38,26 @@ class TypedInput:
     terminal: bool = False
 
 
-def analyse_input(typed: TypedInput, around: Surroundings | None = None) -> CommandPlan:
-    """What the input may run. Never raises; what is not understood asks."""
+def analyse_input(typed: TypedInput, surroundings: Surroundings | None = None) -> CommandPlan:
+    """Return what the input may run. It never raises: input that is not understood needs approval."""
     whole = typed.before + typed.text
-    own = analyse(typed.command, around)
-    found = _with_input(typed.command, whole, around)
+    own = analyse(typed.command, surroundings)
+    found = _with_input(typed.command, whole, surroundings)
     readers = [name for name in _names(own) if _runs_input(name)]
-    inner = [_with_input(program(name).language or name, whole, around) for name in dict.fromkeys(readers)]
+    inner = [_with_input(program(name).language or name, whole, surroundings) for name in dict.fromkeys(readers)]
     plans = [found, *inner]
     dangers = [danger for plan in plans for danger in plan.dangers]
     return replace(
         found,
         commands=tuple(dict.fromkeys(command for plan in plans for command in plan.commands)),
-        dangers=tuple(dict.fromkeys([*dangers, *_beyond(typed, own, readers, around)])),
+        dangers=tuple(dict.fromkeys([*dangers, *_extra_dangers(typed, own, readers, surroundings)])),
         suspects=tuple(dict.fromkeys(words for plan in plans for words in plan.suspects)),
     )
 
 
-def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around: Surroundings | None) -> Iterator[str]:
+def _extra_dangers(
+    typed: TypedInput, own: CommandPlan, readers: Sequence[str], surroundings: Surroundings | None
+) -> Iterator[str]:
     """Yield why this input may do more than the same text in a here-document."""
     if len(typed.before) + len(typed.text) > MAX_TYPED:
         yield f"more than {MAX_TYPED:,} characters were typed, which are not followed any more"
@@ -70,7 +72,7 @@ def _beyond(typed: TypedInput, own: CommandPlan, readers: Sequence[str], around:
     if typed.terminal and pager and not _PAGER_TEXT.fullmatch(typed.text):
         yield f"'{pager}' can run programs and write files on a key"
     if readers and typed.before:
-        earlier = _with_input(typed.command, typed.before, around)
+        earlier = _with_input(typed.command, typed.before, surroundings)
         before = [name for name in _names(earlier) if name not in _names(own) and _may_read(name)]
         if before:
             yield f"'{before[0]}', which an earlier line has started, may read this"
@@ -83,15 +85,15 @@ def _is_followed(name: str) -> bool:
     return not facts.unread and _with_input(facts.language or name, _CANARY, None).asks
 
 
-def _with_input(command: str, text: str, around: Surroundings | None) -> CommandPlan:
+def _with_input(command: str, text: str, surroundings: Surroundings | None) -> CommandPlan:
     mark = "TOOLGATE-INPUT"
     while mark in text:
         mark += "-"
-    return analyse(f"{{ {command}\n}} <<'{mark}'\n{text}\n{mark}", around)
+    return analyse(f"{{ {command}\n}} <<'{mark}'\n{text}\n{mark}", surroundings)
 
 
 def _names(plan: CommandPlan) -> list[str]:
-    """The programs of a command line, and the modules that an interpreter runs."""
+    """Return the programs of a command line, and the modules that an interpreter runs."""
     names = []
     for command in plan.commands:
         names.append(command[0].rpartition("/")[2])

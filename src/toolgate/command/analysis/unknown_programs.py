@@ -29,15 +29,15 @@ def suspect(scope: Scope, words: Sequence[Word]) -> None:
         return
     name = words[0].text
     if len(pieces) > _MAX_WORDS and any(piece in DANGEROUS for piece in pieces[_MAX_WORDS:]):
-        scope.found.danger(f"'{name}' is not a known program, and has too many words to look at")
-    scope.found.suspects[(name, *pieces[:_MAX_WORDS])] = None
+        scope.findings.add_danger(f"'{name}' is not a known program, and has too many words to look at")
+    scope.findings.suspects[(name, *pieces[:_MAX_WORDS])] = None
     dangerous = next((piece for piece in pieces[:_MAX_WORDS] if piece in DANGEROUS), None)
     if dangerous is not None:
-        scope.found.danger(f"'{name}' is not a known program, and may run '{dangerous}'", sure=False)
+        scope.findings.add_danger(f"'{name}' is not a known program, and may run '{dangerous}'", sure=False)
 
 
 def _pieces(words: Sequence[Word]) -> list[str]:
-    """The words, code inside them in pieces; a program that is named by its path, by its name."""
+    """Split the words into pieces that may be commands. A program that is named by its path counts by its name."""
     pieces = [piece for word in words for piece in _SEPARATORS.split(word.text) if piece]
     return [posixpath.basename(piece) if piece.startswith("/") else piece for piece in pieces]
 
@@ -45,5 +45,5 @@ def _pieces(words: Sequence[Word]) -> list[str]:
 def writes_of_unknown(scope: Scope, words: Sequence[Word]) -> None:
     """Note files that exist and that common options name as output."""
     for target in option_values(words, _WRITES):
-        if any(scope.around.kind(path) == "file" for path in scope.place(target.text).paths):
-            scope.write(target)
+        if any(scope.surroundings.kind(path) == "file" for path in scope.locate(target.text).paths):
+            scope.note_write(target)

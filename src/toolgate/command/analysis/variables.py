@@ -41,25 +41,25 @@ _NUMBERS = re.compile(r"RANDOM|SRANDOM|OPTIND|HISTCMD|SECONDS|LINENO|FUNCNEST|BA
 
 def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -> None:
     """Note that `name` is set, for the command `words` or (None) for the shell."""
-    found = scope.found
-    found.assignments.append(Assignment(name=name, value=value.text))
+    findings = scope.findings
+    findings.assignments.append(Assignment(name=name, value=value.text))
     if words is not None or not name.islower():
-        found.commands[("=", name, value.text)] = None
+        findings.commands[("=", name, value.text)] = None
     if _NUMBERS.fullmatch(name):
-        found.evaluates = True
+        findings.evaluates = True
     if name == UNRESOLVED:
-        found.unclear("it sets a variable whose name is only known when it runs")
+        findings.add_unclear("it sets a variable whose name is only known when it runs")
     elif name == "PATH":
         _path(scope, value, words)
     elif _PROMPTS.fullmatch(name) and ("$(" in value.text or "`" in value.text):
-        found.unclear(f"'{name}' runs what is in it when a shell shows it")
+        findings.add_unclear(f"'{name}' runs what is in it when a shell shows it")
     elif name in _OPTIONS:
         _options(scope, name, value)
     elif (meaning := _meaning(name)) == "code":
         _command(scope, name, value)
     elif meaning and not (words and words[0].known and words[0].text.startswith(("./", "../"))):
         # a program of the project itself may be given any variable
-        found.danger(f"'{name}' changes what commands run", sure=False)
+        findings.add_danger(f"'{name}' changes what commands run", sure=False)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -75,22 +75,23 @@ def _path(scope: Scope, value: Word, words: Sequence[Word] | None) -> None:
     if not words or words[0].text in ("export", "declare", "typeset", "local", "readonly"):
         scope.path_changed = True
     elif program(words[0].text).well_known:
-        scope.found.danger(f"'PATH' is changed for '{words[0].text}', which may then be another program", sure=False)
+        reason = f"'PATH' is changed for '{words[0].text}', which may then be another program"
+        scope.findings.add_danger(reason, sure=False)
 
 
 def _command(scope: Scope, name: str, value: Word) -> None:
     if not value.text:
         return
     if not value.known:
-        scope.found.unclear(f"'{name}' names a command that is only known when it runs")
+        scope.findings.add_unclear(f"'{name}' names a command that is only known when it runs")
     elif name != "SHELL":
-        scope.code(value.text)
+        scope.analyse_code(value.text)
 
 
 def _options(scope: Scope, name: str, value: Word) -> None:
-    """Look at the program with these options, as if they followed its name."""
+    """Analyse the program with these options, as if they followed its name."""
     if not value.known:
-        scope.found.unclear(f"'{name}' holds options that are only known when it runs")
+        scope.findings.add_unclear(f"'{name}' holds options that are only known when it runs")
     before, scope.stdin = scope.stdin, None
-    scope.run([Word(_OPTIONS[name]), *(Word(word) for word in value.text.split())])
+    scope.analyse_command([Word(_OPTIONS[name]), *(Word(word) for word in value.text.split())])
     scope.stdin = before

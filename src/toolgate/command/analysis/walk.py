@@ -1,10 +1,10 @@
-"""The walk over the syntax tree: every simple command, wherever it stands."""
+"""Walks over the syntax tree and analyses every simple command in it."""
 
 import re
 from collections.abc import Iterable
 
 from toolgate.command.analysis.expansion import is_code, resolve, resolve_parts
-from toolgate.command.analysis.readers.interpreters import run_stdin
+from toolgate.command.analysis.readers.interpreters import analyse_stdin
 from toolgate.command.analysis.scope import PIPE, Scope, Stdin
 from toolgate.command.analysis.variables import assign
 from toolgate.command.syntax import Grammar, UnparsableError
@@ -21,32 +21,32 @@ _DUPLICATES = frozenset({">&", "<&"})
 
 def walk(scope: Scope, text: str) -> None:
     """Find everything that `text` runs."""
-    if not scope.work(len(text)):
+    if not scope.count_characters(len(text)):
         return
     try:
         code = Grammar(text, scope.depth).program()
     except UnparsableError as error:
-        scope.unfollowed(f"it cannot be followed as bash: {error}")
+        scope.note_skipped(f"it cannot be followed as bash: {error}")
         _pieces(scope, text)
         return
-    sequence(scope, code)
+    walk_sequence(scope, code)
 
 
 def _pieces(scope: Scope, text: str) -> None:
-    """Whatever looks like a command in text that cannot be followed, so that a rule that denies it still does."""
+    """Analyse whatever looks like a command in code that cannot be parsed, so that rules that deny still apply."""
     for piece in _PIECES.split(text, _MAX_PIECES)[:_MAX_PIECES]:
-        scope.run([Word(word) for word in _QUOTES.sub("", piece).split()])
+        scope.analyse_command([Word(word) for word in _QUOTES.sub("", piece).split()])
 
 
-def sequence(scope: Scope, code: Sequence) -> None:
-    """Statements one after the other."""
+def walk_sequence(scope: Scope, code: Sequence) -> None:
+    """Walk over statements, one after the other."""
     for statement in code.statements:
         _and_or(scope, statement)
         scope.settle()
 
 
 def _and_or(scope: Scope, statement: AndOr) -> None:
-    """`a && b || c`; what follows `||` also runs where a `cd` failed."""
+    """Walk over `a && b || c`. What follows `||` also runs if a `cd` failed."""
     _pipeline(scope, statement.pipelines[0])
     for operator, pipeline in zip(statement.operators, statement.pipelines[1:], strict=True):
         if operator == "||":
@@ -55,9 +55,9 @@ def _and_or(scope: Scope, statement: AndOr) -> None:
 
 
 def _pipeline(scope: Scope, pipeline: Pipeline) -> None:
-    """Every part is a shell of its own, and all but the first read from the one before."""
+    """Walk over a pipeline. Each command has a shell of its own, and all but the first read from the previous one."""
     if pipeline.timed:
-        scope.found.commands[("time",)] = None
+        scope.findings.commands[("time",)] = None
     if len(pipeline.commands) == 1:
         _command(scope, pipeline.commands[0])
         return
@@ -70,7 +70,7 @@ def _pipeline(scope: Scope, pipeline: Pipeline) -> None:
 
 
 def _command(scope: Scope, command: Simple | Compound) -> None:
-    if not scope.step():
+    if not scope.count_step():
         return
     if isinstance(command, Simple):
         _simple(scope, command)
@@ -85,7 +85,7 @@ def _command(scope: Scope, command: Simple | Compound) -> None:
 
 def _compound(scope: Scope, compound: Compound) -> None:
     outside = scope.save()
-    scope.found.evaluates |= compound.kind == "expression"
+    scope.findings.evaluates |= compound.kind == "expression"
     resolve_parts(scope, compound.parts)
     for lexeme in compound.words:
         resolve(scope, lexeme)
@@ -96,7 +96,7 @@ def _compound(scope: Scope, compound: Compound) -> None:
     before, repeated = scope.cwds, scope.repeated
     scope.repeated = repeated or compound.loops
     for body in compound.bodies:
-        sequence(scope, body)
+        walk_sequence(scope, body)
     scope.repeated = repeated
     if compound.kind in ("subshell", "function"):
         scope.restore(outside)
@@ -115,37 +115,37 @@ def _simple(scope: Scope, command: Simple) -> None:
     for assigned in command.assigns:
         _assigned(scope, assigned, words if words else None)
     if not command.redirects:
-        scope.run(words)
+        scope.analyse_command(words)
         return
     before = scope.stdin
     scope.stdin = _redirects(scope, command.redirects) or before
-    scope.run(words)
+    scope.analyse_command(words)
     if not words or words[-1].text != "exec" or not all(word.text in _PREFIXES for word in words):
         scope.stdin = before
     elif scope.code_from_stdin and scope.stdin is not before:
-        run_stdin(scope, "bash", scope.code)
+        analyse_stdin(scope, "bash", scope.analyse_code)
 
 
 def _assigned(scope: Scope, assigned: Assign, words: list[Word] | None) -> Word:
     values = [resolve(scope, lexeme) for lexeme in assigned.value]
-    scope.found.evaluates |= not assigned.known
+    scope.findings.evaluates |= not assigned.known
     value = values[0] if assigned.known else Word(UNRESOLVED, False, True)
     assign(scope, assigned.name, value._replace(raw=assigned.raw.partition("=")[2]), words)
     return value
 
 
 def _redirects(scope: Scope, redirects: Iterable[Redirect]) -> Stdin | None:
-    """Files that are written are noted; what is read is returned."""
+    """Note the files that redirections write, and return the standard input that they open."""
     stdin: Stdin | None = None
     for redirect in redirects:
         if not redirect.operator:
             continue
         if redirect.heredoc is not None:
             body = redirect.heredoc.body or ""
-            scope.found.heredocs += len(body)
+            scope.findings.heredocs += len(body)
             resolve_parts(scope, redirect.heredoc.parts)
-            scope.found.holds_code |= redirect.heredoc.quoted and ("$(" in body or "`" in body)
-            scope.found.holds_code |= any(map(is_code, redirect.heredoc.parts))
+            scope.findings.holds_code |= redirect.heredoc.quoted and ("$(" in body or "`" in body)
+            scope.findings.holds_code |= any(map(is_code, redirect.heredoc.parts))
             read: Stdin | None = Stdin("text", heredoc_value(body, redirect.heredoc.quoted))
         else:
             read = _opened(scope, redirect)
@@ -161,12 +161,12 @@ def _opened(scope: Scope, redirect: Redirect) -> Stdin | None:
     if redirect.target.raw.startswith(("<(", ">(")):
         return PIPE if operator == "<" else None
     if "&" in operator and ("$" in target.text or "`" in target.text):
-        scope.found.unclear(f"bash expands '{redirect.target.raw}' after '{operator}' a second time")
+        scope.findings.add_unclear(f"bash expands '{redirect.target.raw}' after '{operator}' a second time")
     if operator in _DUPLICATES and (target.text.removesuffix("-").isdigit() or target.text == "-"):
         return PIPE if operator == "<&" and target.text not in ("0", "0-", "-") else None
     if operator in ("<", "<&"):
-        scope.path(target.text, reads=True)
-        scope.input(target)
+        scope.note_path(target.text, reads=True)
+        scope.note_input(target)
         return Stdin("file", target)
-    scope.write(target, append=operator in (">>", "&>>"))
+    scope.note_write(target, append=operator in (">>", "&>>"))
     return None

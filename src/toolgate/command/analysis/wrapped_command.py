@@ -1,4 +1,4 @@
-"""Finding the command that a wrapper runs."""
+"""Finds and analyses the command that a wrapper such as `timeout` or `xargs` runs."""
 
 import itertools
 import re
@@ -18,40 +18,40 @@ _TEMPLATE = re.compile(r"\{(?:[-+]?\d*(?://|/\.|/|\.)?|#|%|=.*?=)\}")
 _VALUE = "$parallel_value"
 
 
-def unwrap(scope: Scope, words: Sequence[Word], known: Program) -> None:
-    """Look at the command that `words` wrap, in every place where it may begin."""
+def unwrap(scope: Scope, words: Sequence[Word], facts: Program) -> None:
+    """Analyse the command that `words` wrap, from every position where it may begin."""
     words = list(words)
-    if next_word(words, 0).text in known.checks:
+    if next_word(words, 0).text in facts.checks:
         return
-    if known.after:
-        for at in [at for at, word in enumerate(words) if word.text in known.after][:1]:
-            _run_after_word(scope, words[at + 1 :], known)
+    if facts.after:
+        for at in [at for at, word in enumerate(words) if word.text in facts.after][:1]:
+            _analyse_after_word(scope, words[at + 1 :], facts)
         return
-    if known.verbs:
-        at = next((i for i, word in enumerate(words[1:], 1) if word.text in known.verbs), len(words))
+    if facts.verbs:
+        at = next((i for i, word in enumerate(words[1:], 1) if word.text in facts.verbs), len(words))
         pairs = itertools.pairwise(words[:at])  # before the verb, there are only options and their values
         if at < len(words) and all(word.text.startswith("-") or before.text.startswith("-") for before, word in pairs):
             words = words[at:]
-        elif not known.optional_verb:
+        elif not facts.optional_verb:
             return
-    for start in _starts(scope, words, known):
+    for start in _starts(scope, words, facts):
         inner = words[start:]
         if not inner and words[0].text == "parallel":
-            scope.found.unclear("'parallel' runs the commands that it reads")
-        if known.joins and inner and not known.appends:
-            run_code(scope, words[0].text, inner)
+            scope.findings.add_unclear("'parallel' runs the commands that it reads")
+        if facts.joins and inner and not facts.appends:
+            analyse_code_words(scope, words[0].text, inner)
         else:
-            _run_inner(scope, words, inner, known)
+            _analyse_inner(scope, words, inner, facts)
 
 
-def _run_after_word(scope: Scope, inner: Sequence[Word], known: Program) -> None:
-    """Look at the command after a word such as `-x`; words that are added to it also replace `{}`, as in `fd -x`."""
-    if known.language:
-        inner = [Word(known.language), *inner]
-    if known.appends:
-        scope.repeat([*(_filled(word) for word in inner), Word(UNRESOLVED, False)])
+def _analyse_after_word(scope: Scope, inner: Sequence[Word], facts: Program) -> None:
+    """Analyse the command after a word such as `-x`. Words that are added to it also replace `{}`, as in `fd -x`."""
+    if facts.language:
+        inner = [Word(facts.language), *inner]
+    if facts.appends:
+        scope.analyse_repeated([*(_filled(word) for word in inner), Word(UNRESOLVED, False)])
     else:
-        scope.run(inner)
+        scope.analyse_command(inner)
 
 
 def _filled(word: Word) -> Word:
@@ -59,27 +59,27 @@ def _filled(word: Word) -> Word:
     return word._replace(text=text, known=word.known and text == word.text)
 
 
-def _run_inner(scope: Scope, words: Sequence[Word], inner: list[Word], known: Program) -> None:
+def _analyse_inner(scope: Scope, words: Sequence[Word], inner: list[Word], facts: Program) -> None:
     options = words[: len(words) - len(inner)]
-    if known.joins and inner:
-        _run_template(scope, options, inner)
+    if facts.joins and inner:
+        _analyse_template(scope, options, inner)
         return
-    marks = _find_marks(options) if known.appends else []
+    marks = _find_marks(options) if facts.appends else []
     if len(marks) > _MAX_MARKS:
-        scope.found.unclear(f"'{words[0].text}' replaces too many marks to follow")
+        scope.findings.add_unclear(f"'{words[0].text}' replaces too many marks to follow")
         return
     for mark in marks:
         inner = [w._replace(text=w.text.replace(mark, UNRESOLVED), known=w.known and mark not in w.text) for w in inner]
-    if known.appends and inner and not marks:
+    if facts.appends and inner and not marks:
         inner = [*inner, Word(UNRESOLVED, False)]
-    if known.appends:
-        scope.repeat(inner)
+    if facts.appends:
+        scope.analyse_repeated(inner)
     else:
-        scope.run(inner)
+        scope.analyse_command(inner)
 
 
-def _run_template(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> None:
-    """`parallel`: its words, joined, are code; the values that it puts in are quoted for the shell."""
+def _analyse_template(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) -> None:
+    """Analyse the words of `parallel`, which are code when joined. The values that it inserts are quoted."""
     code = " ".join(word.text for word in inner)
     filled = _TEMPLATE.sub(_VALUE, code)
     for mark in _find_marks(options):
@@ -87,12 +87,12 @@ def _run_template(scope: Scope, options: Sequence[Word], inner: Sequence[Word]) 
     if filled == code:
         filled = f"{code} {_VALUE}"
     before, scope.repeated = scope.repeated, True
-    run_code(scope, options[0].text, [Word(filled, all(word.known for word in inner))])
+    analyse_code_words(scope, options[0].text, [Word(filled, all(word.known for word in inner))])
     scope.repeated = before
 
 
 def _find_marks(options: Sequence[Word]) -> list[str]:
-    """The marks that options such as `xargs -I` name: words that are not known replace them."""
+    """Return the placeholders that options such as `xargs -I` name: words that are not known replace them."""
     marks: list[str] = []
     for at, word in enumerate(options):
         name, equals, value = word.text.partition("=")
@@ -106,16 +106,16 @@ def _find_marks(options: Sequence[Word]) -> list[str]:
     return list(dict.fromkeys(mark for mark in marks if mark))
 
 
-def run_code(scope: Scope, name: str, inner: Sequence[Word], *, here: bool = False) -> None:
-    """Look at words that `name` runs as shell code, in a shell of its own or (`here`) in this one."""
+def analyse_code_words(scope: Scope, name: str, inner: Sequence[Word], *, here: bool = False) -> None:
+    """Analyse words that `name` runs as shell code, in a shell of its own or (`here`) in this one."""
     if not all(word.known for word in inner):
-        scope.found.unclear(f"part of the code that '{name}' runs is only known when it runs")
-    scope.code(" ".join(word.text for word in inner), here=here)
+        scope.findings.add_unclear(f"part of the code that '{name}' runs is only known when it runs")
+    scope.analyse_code(" ".join(word.text for word in inner), here=here)
 
 
-def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int]:
-    """Where the wrapped command may begin; an unknown option may or may not have a value."""
-    at, skip = 1, known.skip
+def _starts(scope: Scope, words: Sequence[Word], facts: Program) -> Iterator[int]:
+    """Yield the positions where the wrapped command may begin: an unknown option may or may not have a value."""
+    at, skip = 1, facts.skip
     guesses: set[int] = set()
     while at < len(words):
         word = words[at]
@@ -124,18 +124,18 @@ def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int
             at += 1
             break
         name, equals, value = text.partition("=")
-        attached = value if name in known.code else attached_value(text, known.code, known.values)
+        attached = value if name in facts.code else attached_value(text, facts.code, facts.values)
         if attached is not None:
             code = word._replace(text=attached) if attached else next_word(words, at)
-            run_code(scope, words[0].text, [code])
+            analyse_code_words(scope, words[0].text, [code])
             at += 1 if attached else 2
-        elif known.sets and equals and name.removesuffix("+").isidentifier():
+        elif facts.sets and equals and name.removesuffix("+").isidentifier():
             assign(scope, name.removesuffix("+"), word._replace(text=value), words[at + 1 :])
             at += 1
-        elif text in known.values:
+        elif text in facts.values:
             at += 2
-        elif (text.startswith("-") and len(text) > 1) or text in known.flags:
-            values = _value_count(text, known)
+        elif (text.startswith("-") and len(text) > 1) or text in facts.flags:
+            values = _value_count(text, facts)
             if values is None and not equals:
                 guesses.add(at + 2)
             at += 1 + (values or 0)
@@ -144,22 +144,22 @@ def _starts(scope: Scope, words: Sequence[Word], known: Program) -> Iterator[int
             at += 1
         else:
             break
-    yield at + skip if skip and known.skip < 9 and at < len(words) else at
-    later = {*guesses, *(guess + known.skip for guess in guesses)}
+    yield at + skip if skip and facts.skip < 9 and at < len(words) else at
+    later = {*guesses, *(guess + facts.skip for guess in guesses)}
     yield from sorted(guess for guess in later if at < guess < len(words))
 
 
-def _value_count(text: str, known: Program) -> int | None:
-    """How many words after an option, or a cluster of letters, belong to it; None if that is not known."""
-    if text in known.flags:
+def _value_count(text: str, facts: Program) -> int | None:
+    """Return how many words after an option, or a cluster of letters, belong to it; None if that is not known."""
+    if text in facts.flags:
         return 0
     if text.startswith("--"):
         return None
     for at, letter in enumerate(text[1:], 1):
-        if f"-{letter}" in known.values:
+        if f"-{letter}" in facts.values:
             return int(at + 1 == len(text))
-        if f"-{letter}" not in known.flags:
+        if f"-{letter}" not in facts.flags:
             return None
-        if known.appends and letter in "ile":
+        if facts.appends and letter in "ile":
             return 0
     return 0

@@ -1,4 +1,4 @@
-"""Statements out of shell code. Strict: what is not surely understood is an error, and so is asked about."""
+"""Parses shell code into statements. It is strict: code that it does not fully understand is an error."""
 
 import re
 
@@ -9,7 +9,7 @@ from toolgate.command.syntax.tree import AndOr, Assign, Command, Compound, Lexem
 MAX_COMMANDS = 10_000
 """How many commands are read of one text."""
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./^-]+(?:[ \t]+[A-Za-z0-9_@%+:,./^-]+)*(?=[ \t\n;&|)]|$)")
-"""Words that mean nothing but themselves, as many as follow each other."""
+"""A run of words without any special character."""
 _OPENERS = frozenset({"if", "while", "until", "for", "select", "case", "function"})
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "in"})
 _ENDS_SIMPLE = frozenset({"", "\n", ";", "|", ")", "#"})

@@ -1,4 +1,4 @@
-"""Words out of shell code: quotes, escapes and expansions, in one pass."""
+"""Splits shell code into words: quotes, escapes and expansions, in one pass."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class WordReader:
         return code
 
     def deeper(self) -> None:
-        """One level down; the caller comes up again by `depth -= 1`."""
+        """Enter one nesting level. The caller leaves it with `depth -= 1`."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise UnparsableError("it is nested too deeply to follow")

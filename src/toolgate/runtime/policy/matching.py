@@ -80,7 +80,7 @@ def _spellings(path: str, workspace: "Workspace | None") -> set[str]:
     except ToolError:
         found.add(normal_path(path))
         if workspace.extra:
-            from toolgate.workspace.extra_directories import places_in
+            from toolgate.workspace.extra_directories import path_forms
 
-            found |= places_in(workspace, path)
+            found |= path_forms(workspace, path)
     return found

@@ -130,13 +130,13 @@ async def _command_plan(native: Native, params: BashParams, context: ToolContext
     check_command(command, _MAX_COMMAND)
     await context.shell.choose_layer()
     shell = _shell_for(params, context)
-    around = surroundings(workspace, shell[0])
+    found_surroundings = surroundings(workspace, shell[0])
 
     def analyse_long() -> CommandPlan:
         with collection_postponed():
-            return analyse(command, around)
+            return analyse(command, found_surroundings)
 
-    quick = analyse_quickly(command, around)
+    quick = analyse_quickly(command, found_surroundings)
     analysed = quick if quick is not None else await asyncio.to_thread(analyse_long)
     reveals = await context.shell.secrets_in(command, analysed)
     report = context.shell.sandbox(params.access)

@@ -45,7 +45,7 @@ async def read_as_document(params: FileReadParams, context: ToolContext) -> Tool
     build = ToolResponse.partial if found.truncated else ToolResponse.success
     return build(
         data,
-        found.said,
+        found.summary,
         stats={"file_bytes": found.stat.st_size, "pictures": len(found.images)},
         context={"path_resolved": "/".join(parts), "truncation_skip": True},
         content=found.images,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from toolgate.command.analysis.options import read_options
 from toolgate.command.analysis.program import program
-from toolgate.command.analysis.readers.interpreters import run_script
+from toolgate.command.analysis.readers.interpreters import analyse_script_word
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
 
@@ -31,9 +31,9 @@ def awk(scope: Scope, words: Sequence[Word]) -> None:
     name, given = words[0].text, False
     for option, word in read_options(words, program("awk").values):
         if option in _FILES:
-            run_script(scope, name, word, lambda code: _check(scope, name, code))
+            analyse_script_word(scope, name, word, lambda code: _check(scope, name, code))
             for path in scope.matches(word) or ():
-                _check(scope, name, scope.around.content(path) or "")
+                _check(scope, name, scope.surroundings.content(path) or "")
         elif option in _CODE or not (option or given):
             _check(scope, name, word.text)
         if not option:
@@ -43,9 +43,9 @@ def awk(scope: Scope, words: Sequence[Word]) -> None:
 
 def _check(scope: Scope, name: str, code: str) -> None:
     if UNRESOLVED in code:
-        scope.found.unclear(f"part of its '{name}' program is only known when it runs")
+        scope.findings.add_unclear(f"part of its '{name}' program is only known when it runs")
     elif not harmless(code):
-        scope.found.unclear(f"its '{name}' program runs commands or writes files")
+        scope.findings.add_unclear(f"its '{name}' program runs commands or writes files")
 
 
 def harmless(code: str) -> bool:

@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 
 from toolgate.command.analysis.options import has, next_word, operands, option_values, read_options
-from toolgate.command.analysis.paths import Where
+from toolgate.command.analysis.paths import Zone
 from toolgate.command.analysis.program import REASONS, program
 from toolgate.command.analysis.scope import Scope
-from toolgate.command.analysis.wrapped_command import run_code
+from toolgate.command.analysis.wrapped_command import analyse_code_words
 from toolgate.command.words import UNRESOLVED, Word
 
 _REMOTE = re.compile(r"[\w.@-]+:")
@@ -24,7 +24,7 @@ _KEEPS = (
 
 
 def copy(scope: Scope, words: Sequence[Word]) -> None:
-    """`cp`, `mv`, `install`: what exists at the target is lost, and so is what is moved out of the project."""
+    """Analyse `cp`, `mv` and `install`: a file at the target is lost, and so is a file that leaves the project."""
     given, target = _sources(words), target_directory(words)
     if target is None:
         if words[0].text == "install" and has(words, "-d", "--directory"):
@@ -34,7 +34,7 @@ def copy(scope: Scope, words: Sequence[Word]) -> None:
             return
         given, target = given[:-1], given[-1]
     else:
-        scope.path(target.text.rstrip("/") or "/")
+        scope.note_path(target.text.rstrip("/") or "/")
     name = words[0].text
     keeps = name in ("cp", "mv") and has(words, "-n", "--no-clobber")
     keeps = keeps and not (name == "mv" and has(words, "-f", "--force"))
@@ -56,7 +56,7 @@ def _from_one_word(scope: Scope, given: Sequence[Word]) -> None:
 def rsync(scope: Scope, words: Sequence[Word]) -> None:
     """`rsync`: what exists at the target is lost; with a host the target is another machine's."""
     if any(_REMOTE.match(word.text) for word in operands(words)):
-        scope.found.danger(f"'rsync': {REASONS['remote']}")
+        scope.findings.add_danger(f"'rsync': {REASONS['remote']}")
     given = operands(words, program("rsync").values)
     if has(words, "-n", "--dry-run", "--ignore-existing", "--list-only"):
         return
@@ -79,37 +79,37 @@ def _sources(words: Sequence[Word]) -> list[Word]:
 
 
 def _moves(scope: Scope, sources: Sequence[Word], target: Word, *, keeps: bool) -> None:
-    place = scope.place(target.text)
-    if place.where is not Where.inside:
+    location = scope.locate(target.text)
+    if location.zone is not Zone.inside:
         for source in sources:
             if may_be_inside(scope, source):
-                scope.found.danger(f"it moves '{source.raw or source.text}' out of the project")
+                scope.findings.add_danger(f"it moves '{source.raw or source.text}' out of the project")
         return
     if keeps or not scope.repeated or not target.known or all(source.known for source in sources):
         return
-    into = all(scope.around.kind(path) == "directory" or path in scope.made for path in place.paths)
+    into = all(scope.surroundings.kind(path) == "directory" or path in scope.created for path in location.paths)
     if into and not all("$" in source.raw for source in sources if not source.known):
-        scope.found.danger(f"it may move several files of the same name into '{target.text}'", sure=False)
+        scope.findings.add_danger(f"it may move several files of the same name into '{target.text}'", sure=False)
     elif not into and not target.text.endswith("/"):
-        scope.found.danger(f"it may move several files to '{target.text}', where only the last one remains")
+        scope.findings.add_danger(f"it may move several files to '{target.text}', where only the last one remains")
 
 
 def may_be_inside(scope: Scope, source: Word) -> bool:
     """Whether something of the project, existing now, may be what the word names."""
-    place = scope.place(source.text)
-    if place.where is not Where.inside:
-        return place.where is Where.unknown
+    location = scope.locate(source.text)
+    if location.zone is not Zone.inside:
+        return location.zone is Zone.unknown
     matches = scope.matches(source)
-    return matches is None or any(scope.around.kind(path) != "absent" for path in matches)
+    return matches is None or any(scope.surroundings.kind(path) != "absent" for path in matches)
 
 
 def _replaces(
     scope: Scope, source: Word, target: Word, *, recursive: bool = False, contents: bool = False, keeps: bool = False
 ) -> None:
     """Note what is written at the target. With `contents`, a directory becomes the target and is not put into it."""
-    place = scope.place(target.text)
-    if place.where is not Where.inside:
-        if place.where is Where.unknown and not keeps:
+    location = scope.locate(target.text)
+    if location.zone is not Zone.inside:
+        if location.zone is Zone.unknown and not keeps:
             _may_overwrite(scope, target)
         return
     paths = scope.matches(target)
@@ -117,62 +117,62 @@ def _replaces(
         _may_overwrite(scope, target)
     for path in paths or ():
         scope.written.add(path)
-        if scope.around.kind(path) == "directory" or path in scope.made:
+        if scope.surroundings.kind(path) == "directory" or path in scope.created:
             if contents and recursive and not keeps:
                 _merge(scope, source, path)
             else:
                 _into(scope, source, path, recursive=recursive, keeps=keeps)
-        elif scope.around.kind(path) == "file" and not keeps:
-            scope.found.danger(f"it overwrites '{path}', which exists")
+        elif scope.surroundings.kind(path) == "file" and not keeps:
+            scope.findings.add_danger(f"it overwrites '{path}', which exists")
 
 
 def _may_overwrite(scope: Scope, target: Word) -> None:
     reason = f"it may overwrite '{target.raw or target.text}', which is only known when it runs"
-    scope.found.danger(reason, sure=False)
+    scope.findings.add_danger(reason, sure=False)
 
 
 def _into(scope: Scope, source: Word, directory: str, *, recursive: bool, keeps: bool) -> None:
-    """Something is put into a directory; what a variable names is not known, and is no reason to ask."""
+    """Note what is put into a directory. A name from a variable is not known, which is no reason to ask."""
     for name in _names_of(scope, source):
         final = posixpath.normpath(f"{directory}/{name}")
         scope.written.add(final)
         if keeps:
             continue
-        if scope.around.kind(final) == "file":
-            scope.found.danger(f"it overwrites '{final}', which exists")
-        elif recursive and scope.around.kind(final) == "directory":
+        if scope.surroundings.kind(final) == "file":
+            scope.findings.add_danger(f"it overwrites '{final}', which exists")
+        elif recursive and scope.surroundings.kind(final) == "directory":
             inner = source.text if posixpath.basename(source.text.rstrip("/")) == name else f"{source.text}/{name}"
             _merge(scope, source._replace(text=inner), final)
 
 
 def _merge(scope: Scope, source: Word, directory: str) -> None:
-    """Everything below one directory is put into another that exists: what has the same name is lost."""
+    """Note that a directory is copied into another one that exists: files of the same name are lost."""
     waiting = [(path, directory) for path in scope.matches(source) or ()]
-    if not waiting and scope.around.entries(directory):
-        scope.found.danger(f"it may overwrite files in '{directory}'", sure=False)
+    if not waiting and scope.surroundings.entries(directory):
+        scope.findings.add_danger(f"it may overwrite files in '{directory}'", sure=False)
     for _ in range(_MAX_MERGED):
         if not waiting:
             return
         above, below = waiting.pop()
-        names = scope.around.entries(above)
-        if names is None and scope.around.kind(above) == "directory":
+        names = scope.surroundings.entries(above)
+        if names is None and scope.surroundings.kind(above) == "directory":
             break
         for name in () if above == below else names or ():
             final = posixpath.normpath(f"{below}/{name}")
             scope.written.add(final)
-            if scope.around.kind(final) == "file":
-                scope.found.danger(f"it overwrites '{final}', which exists")
-            elif scope.around.kind(final) == "directory":
+            if scope.surroundings.kind(final) == "file":
+                scope.findings.add_danger(f"it overwrites '{final}', which exists")
+            elif scope.surroundings.kind(final) == "directory":
                 waiting.append((posixpath.normpath(f"{above}/{name}"), final))
-    scope.found.danger(f"it may overwrite files in '{directory}'", sure=False)
+    scope.findings.add_danger(f"it may overwrite files in '{directory}'", sure=False)
 
 
 def _names_of(scope: Scope, source: Word) -> list[str]:
     """The names that a source has in its new directory."""
     base = posixpath.basename(source.text.rstrip("/"))
     if source.text.endswith("/.") or base in ("", ".", ".."):
-        inside = scope.place(source.text)
-        return [name for path in inside.paths for name in scope.around.entries(path) or ()]
+        inside = scope.locate(source.text)
+        return [name for path in inside.paths for name in scope.surroundings.entries(path) or ()]
     if source.known:
         return [base]
     return [posixpath.basename(path) for path in scope.matches(source) or ()]
@@ -187,16 +187,16 @@ def link(scope: Scope, words: Sequence[Word]) -> None:
     if target is not None:
         given.append(target.text.rstrip("/") or "/")
     for text in given[-1:]:
-        scope.written.update(scope.path(text).paths)
+        scope.written.update(scope.note_path(text).paths)
     base = given[-1] if len(given) > 1 else "."
     symbolic = has(words, "-s", "--symbolic")
-    for path in scope.place(base).paths:
-        into = path == "." or scope.around.kind(path) == "directory"
+    for path in scope.locate(base).paths:
+        into = path == "." or scope.surroundings.kind(path) == "directory"
         directory = path if into else posixpath.dirname(path) or "."
         for text in given[:-1]:
             beside = symbolic and not text.startswith(("/", "~"))
-            rooted = posixpath.normpath(posixpath.join(scope.around.root, directory))
-            scope.path(posixpath.join(rooted, text) if beside else text)
+            rooted = posixpath.normpath(posixpath.join(scope.surroundings.root, directory))
+            scope.note_path(posixpath.join(rooted, text) if beside else text)
 
 
 def tar(scope: Scope, words: Sequence[Word]) -> None:
@@ -205,7 +205,7 @@ def tar(scope: Scope, words: Sequence[Word]) -> None:
     letters = first if first.isalpha() else ""
     in_turn = dict(zip((letter for letter in letters if f"-{letter}" in valued), words[2:], strict=False))
     for letter in ("F", "I"):
-        run_code(scope, words[0].text, [in_turn[letter]] if letter in in_turn else [])
+        analyse_code_words(scope, words[0].text, [in_turn[letter]] if letter in in_turn else [])
     archives = [*option_values(words, ("-f", "--file"), valued), in_turn.get("f", Word(""))]
     if "c" in letters or has(words, "-c", "--create"):
         for archive in archives:
@@ -215,15 +215,15 @@ def tar(scope: Scope, words: Sequence[Word]) -> None:
 
 def _write_result(scope: Scope, target: Word) -> None:
     """Note a file that is made. If its name is not known, its ending has to be: that is no other kind of file."""
-    if scope.place(target.text).where is not Where.unknown or not _ENDING.search(target.text):
-        scope.write(target)
+    if scope.locate(target.text).zone is not Zone.unknown or not _ENDING.search(target.text):
+        scope.note_write(target)
 
 
 def zip_archive(scope: Scope, words: Sequence[Word]) -> None:
     """`zip -T -TT code`: the command that tests the archive."""
     for at, word in enumerate(words[1:], 1):
         if match := _ZIP_TEST.fullmatch(word.text):
-            scope.code(next_word(words, at).text if match.group(1) is None else match.group(1))
+            scope.analyse_code(next_word(words, at).text if match.group(1) is None else match.group(1))
 
 
 def split(scope: Scope, words: Sequence[Word]) -> None:
@@ -233,17 +233,17 @@ def split(scope: Scope, words: Sequence[Word]) -> None:
     first = prefix._replace(text=f"{prefix.text}aa")
     filters = list(option_values(words, ("--filter",)))
     for code in filters:
-        scope.code(_SPLIT_FILE.sub(first.text, code.text))
+        scope.analyse_code(_SPLIT_FILE.sub(first.text, code.text))
     if not filters or not first.known:
-        scope.write(first)
+        scope.note_write(first)
 
 
 def csplit(scope: Scope, words: Sequence[Word]) -> None:
     """`csplit file /pattern/ …`, and the first file that it writes."""
     for word in operands(words, program("csplit").values)[:1]:
-        scope.path(word.text, reads=True)
+        scope.note_path(word.text, reads=True)
     for prefix in list(option_values(words, ("-f", "--prefix"), program("csplit").values)) or [Word("xx")]:
-        scope.write(prefix._replace(text=f"{prefix.text}00"))
+        scope.note_write(prefix._replace(text=f"{prefix.text}00"))
 
 
 def compress(scope: Scope, words: Sequence[Word]) -> None:
@@ -252,7 +252,7 @@ def compress(scope: Scope, words: Sequence[Word]) -> None:
         return
     for word in operands(words, program("gzip").values):
         if may_be_inside(scope, word):
-            scope.found.danger(f"it replaces '{word.raw or word.text}' by a compressed file")
+            scope.findings.add_danger(f"it replaces '{word.raw or word.text}' by a compressed file")
 
 
 def convert(scope: Scope, words: Sequence[Word]) -> None:
@@ -265,6 +265,6 @@ def convert(scope: Scope, words: Sequence[Word]) -> None:
         return
     target = given[-1]
     if any(word.text == target.text for word in given[:-1]):
-        scope.found.danger(f"'{words[0].text}': it replaces '{target.raw or target.text}'")
+        scope.findings.add_danger(f"'{words[0].text}': it replaces '{target.raw or target.text}'")
     else:
         _write_result(scope, target)

@@ -16,23 +16,24 @@ def find(scope: Scope, words: Sequence[Word]) -> None:
     at = 1
     reads = _only_reads(words)
     while at < len(words) and not words[at].text.startswith(("-", "(", "!", "\\")):
-        scope.path(words[at].text, reads=reads)
+        scope.note_path(words[at].text, reads=reads)
         if at > 1 and not words[at].is_single:
-            scope.found.unclear("what 'find' does is only known when it runs")
+            scope.findings.add_unclear("what 'find' does is only known when it runs")
         at += 1
     while at < len(words):
         text = words[at].text
         if text in _RUNS:
             end = next((i for i in range(at, len(words)) if words[i].text == ";" or _plus(words, i)), len(words))
-            scope.repeat([_found(word) for word in words[at + 1 : end]])
+            scope.analyse_repeated([_found(word) for word in words[at + 1 : end]])
             at = end
         elif text == "-delete":
-            scope.found.commands[("rm", *(word.text for word in words[1:at] if not word.text.startswith("-")))] = None
-            scope.found.danger("it removes files")
+            removed = (word.text for word in words[1:at] if not word.text.startswith("-"))
+            scope.findings.commands[("rm", *removed)] = None
+            scope.findings.add_danger("it removes files")
         elif text in _WRITES and at + 1 < len(words):
-            scope.write(words[at + 1])
+            scope.note_write(words[at + 1])
         elif not words[at].known and text.startswith(UNRESOLVED) and not is_value(words, at):
-            scope.found.unclear("what 'find' does is only known when it runs")
+            scope.findings.add_unclear("what 'find' does is only known when it runs")
         at += 1
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from toolgate.command.analysis.effects import apply_facts
 from toolgate.command.analysis.options import Options, has, next_word, operands, option_values
-from toolgate.command.analysis.paths import Where
+from toolgate.command.analysis.paths import Zone
 from toolgate.command.analysis.program import UNKNOWN, program
 from toolgate.command.analysis.scope import Scope
 from toolgate.command.words import UNRESOLVED, Word
@@ -33,37 +33,37 @@ _HELPER = re.compile(r"\w[\w-]*::")
 
 
 def git(scope: Scope, words: Sequence[Word]) -> None:
-    """Look at one git command."""
+    """Analyse one git command."""
     at, safe, directories = _global_options(scope, words)
-    _run_settings(scope, directories, words[at].text if at < len(words) else "")
+    _analyse_settings(scope, directories, words[at].text if at < len(words) else "")
     if at >= len(words) or not safe:
-        scope.found.commands[tuple(word.text for word in words)] = None
+        scope.findings.commands[tuple(word.text for word in words)] = None
     if at >= len(words):
         return
     verb, rest = words[at], words[at + 1 :]
-    scope.found.commands[("git", *(word.text for word in words[at:]))] = None
+    scope.findings.commands[("git", *(word.text for word in words[at:]))] = None
     if not verb.known:
-        scope.found.unclear("the git command is only known when it runs")
+        scope.findings.add_unclear("the git command is only known when it runs")
         return
-    known = program(f"git-{verb.text}")
-    if known is UNKNOWN:
-        scope.found.unclear(f"'git {verb.text}' is an alias or an unknown command")
-    apply_facts(scope, words[at:], known, subcommand=True)
+    facts = program(f"git-{verb.text}")
+    if facts is UNKNOWN:
+        scope.findings.add_unclear(f"'git {verb.text}' is an alias or an unknown command")
+    apply_facts(scope, words[at:], facts, subcommand=True)
     _note_paths(scope, verb.text, rest)
 
 
-def _run_settings(scope: Scope, directories: Sequence[str | None], verb: str) -> None:
-    """Look at what the repository's settings make git run. No rule covers git in an unknown directory."""
+def _analyse_settings(scope: Scope, directories: Sequence[str | None], verb: str) -> None:
+    """Analyse the commands that the repository's settings make git run. No rule covers git in an unknown directory."""
     for directory in directories:
         if directory is None:
-            scope.found.uncovered()
+            scope.findings.add_uncovered()
         elif not directory.startswith("/"):
-            for code in scope.around.git_programs(directory, verb):
-                scope.code(code)
+            for code in scope.surroundings.git_programs(directory, verb):
+                scope.analyse_code(code)
 
 
 def _global_options(scope: Scope, words: Sequence[Word]) -> tuple[int, bool, Sequence[str | None]]:
-    """The position of the git command, whether no option before it changes what git does, and where git runs."""
+    """Return the position of the git command, whether the options before it are harmless, and where git runs."""
     at, safe = 1, True
     directories: Sequence[str | None] = scope.cwds
     while at < len(words) and words[at].text.startswith("-"):
@@ -78,30 +78,30 @@ def _global_options(scope: Scope, words: Sequence[Word]) -> tuple[int, bool, Seq
             _risky_option(scope, name, value)
         at += 1
     if not words[min(at, len(words)) - 1].known:
-        scope.found.unclear("an option of git is only known when it runs")
+        scope.findings.add_unclear("an option of git is only known when it runs")
     return at, safe, directories
 
 
 def _elsewhere(scope: Scope, value: str, directories: Sequence[str | None]) -> Sequence[str | None]:
-    """The directories that `git -C value` leads to from those of the previous `-C`."""
+    """Return the directories that `git -C value` leads to, from those of the previous `-C`."""
     before, scope.cwds = scope.cwds, tuple(directories)
-    place = scope.path(value)
+    location = scope.note_path(value)
     scope.cwds = before
-    if place.where is Where.inside:
-        return place.paths
-    return (None,) if place.where is Where.unknown else ()
+    if location.zone is Zone.inside:
+        return location.paths
+    return (None,) if location.zone is Zone.unknown else ()
 
 
 def _risky_option(scope: Scope, name: str, value: str) -> None:
     if name in ("--git-dir", "--work-tree"):
-        scope.path(value)
+        scope.note_path(value)
     elif name == "-c" and _HARMLESS_KEYS.fullmatch(value.partition("=")[0].lower()):
         return
     elif name in ("-c", "--config-env", "--exec-path"):
         key, _, command = value.partition("=")
         if _COMMAND_KEYS.match(key.lower()):
-            scope.code(command.removeprefix("!"))
-        scope.found.danger(f"'git {name} {value}' changes what git runs")
+            scope.analyse_code(command.removeprefix("!"))
+        scope.findings.add_danger(f"'git {name} {value}' changes what git runs")
 
 
 def clone(scope: Scope, words: Sequence[Word]) -> None:
@@ -115,7 +115,7 @@ def bundle(scope: Scope, words: Sequence[Word]) -> None:
     given = operands(words)
     if [word.text for word in given[:1]] == ["create"]:
         for target in given[1:2]:
-            scope.write(target)
+            scope.note_write(target)
 
 
 def checkout(scope: Scope, words: Sequence[Word]) -> None:
@@ -125,14 +125,14 @@ def checkout(scope: Scope, words: Sequence[Word]) -> None:
     creates = has(words, "-b", "--orphan", "-c", "--create", only_letters=True)
     files = not creates and (len(given) > 1 or any(_exists(scope, text) for text in given))
     if files or "--" in texts or has(words, "--pathspec-from-file", only_letters=True):
-        scope.found.danger("it discards uncommitted work")
+        scope.findings.add_danger("it discards uncommitted work")
 
 
 def _exists(scope: Scope, text: str) -> bool:
     if UNRESOLVED in text or any(letter in text for letter in "*?["):
         return "." in text
-    place = scope.place(text)
-    return place.where is Where.inside and any(scope.around.kind(path) != "absent" for path in place.paths)
+    location = scope.locate(text)
+    return location.zone is Zone.inside and any(scope.surroundings.kind(path) != "absent" for path in location.paths)
 
 
 def reset(scope: Scope, words: Sequence[Word]) -> None:
@@ -141,7 +141,7 @@ def reset(scope: Scope, words: Sequence[Word]) -> None:
     first = given[0].text if given else "HEAD"
     elsewhere = first not in ("HEAD", "@") and not _exists(scope, first) and not first.startswith(UNRESOLVED)
     if "--" not in [word.text for word in words] and (elsewhere or any(_EARLIER_COMMIT.match(w.text) for w in given)):
-        scope.found.danger("it takes commits off the branch")
+        scope.findings.add_danger("it takes commits off the branch")
 
 
 def config(scope: Scope, words: Sequence[Word]) -> None:
@@ -152,7 +152,7 @@ def config(scope: Scope, words: Sequence[Word]) -> None:
     shows = given[:1] in (["list"], ["get"]) or (len(given) == 1 and "." in given[0])
     shows = shows or _CONFIG_READS.given(words, only_letters=True)
     if not shows or _CONFIG_WRITES.given(words, only_letters=True):
-        scope.found.danger("it changes settings outside the root")
+        scope.findings.add_danger("it changes settings outside the root")
 
 
 def _note_paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
@@ -164,13 +164,13 @@ def _note_paths(scope: Scope, verb: str, rest: Sequence[Word]) -> None:
         if skip or word.text.startswith("-"):
             option, _, value = word.text.partition("=")
             if not skip and option not in program("git").texts | _PATTERNS and _leads_out(value):
-                scope.path(value)
+                scope.note_path(value)
             skip = not skip and word.text in program("git").texts
             continue
         if _HELPER.match(word.text):
-            scope.found.unclear(f"'{word.text}' makes git run another program")
+            scope.findings.add_unclear(f"'{word.text}' makes git run another program")
         if _leads_out(word.text):
-            scope.path(word.text)
+            scope.note_path(word.text)
 
 
 def _leads_out(text: str) -> bool:

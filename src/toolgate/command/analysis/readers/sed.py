@@ -38,14 +38,14 @@ def sed(scope: Scope, words: Sequence[Word]) -> None:
     confined = has(words, "--sandbox")  # GNU sed then refuses programs that run commands or open files
     for code in [] if confined else _codes(words):
         if code is not None and UNRESOLVED in code:
-            scope.found.unclear(
+            scope.findings.add_unclear(
                 "part of its 'sed' program is only known when it runs, and may run commands or write files"
                 " (with 'sed --sandbox' it cannot)"
             )
         elif code is None or not harmless(code):
-            scope.found.unclear("its 'sed' program may run commands or write files")
+            scope.findings.add_unclear("its 'sed' program may run commands or write files")
     if edits_in_place(words):
-        scope.edit(words[1:])
+        scope.note_edits(words[1:])
 
 
 def edits_in_place(words: Sequence[Word]) -> bool:

@@ -32,13 +32,13 @@ def cmake(scope: Scope, words: Sequence[Word]) -> None:
             inner = inner[2:]
         elif inner[0].text in _CMAKE:
             inner[0] = inner[0]._replace(text=_CMAKE[inner[0].text])
-        scope.run(inner)
+        scope.analyse_command(inner)
 
 
 def make(scope: Scope, words: Sequence[Word]) -> None:
     """`make`: variables that run something."""
     if any("$(shell" in word.text or "${shell" in word.text or "!=" in word.text for word in words[1:]):
-        scope.found.unclear("a variable of 'make' is what a command prints")
+        scope.findings.add_unclear("a variable of 'make' is what a command prints")
     suspect(scope, [words[0], *(word for word in words[1:] if _MAKE_VARIABLE.match(word.text))])
 
 
@@ -46,17 +46,17 @@ def package_scripts(scope: Scope, words: Sequence[Word]) -> None:
     """`npm run publish`, and packages that are installed for the whole system."""
     given = [word.text for word in operands(words)]
     if given[:1] in (["run"], ["run-script"]) and len(given) > 1 and _PUBLISHING_SCRIPT.match(given[1]):
-        scope.found.danger(f"'{words[0].text}': {REASONS['publishes']}")
+        scope.findings.add_danger(f"'{words[0].text}': {REASONS['publishes']}")
     if has(words, "-g", "--global") and _LOCAL_WITH_GLOBAL.isdisjoint(given[:1]):
-        scope.found.danger(f"'{words[0].text}': {REASONS['system']}")
+        scope.findings.add_danger(f"'{words[0].text}': {REASONS['system']}")
 
 
 def gdb(scope: Scope, words: Sequence[Word]) -> None:
     """`gdb -ex 'shell …'`, and a file of its commands."""
     if any(_GDB_RUNS.search(code.text) for code in option_values(words, _GDB_CODE)):
-        scope.found.unclear("its 'gdb' commands may run programs")
+        scope.findings.add_unclear("its 'gdb' commands may run programs")
     if any(option_values(words, ("-x", "--command", "-command"))) or not all(word.known for word in words[1:]):
-        scope.found.unclear("what 'gdb' runs is only known when it runs")
+        scope.findings.add_unclear("what 'gdb' runs is only known when it runs")
 
 
 def curl(scope: Scope, words: Sequence[Word]) -> None:
@@ -64,7 +64,7 @@ def curl(scope: Scope, words: Sequence[Word]) -> None:
     if has(words, "-O", "--remote-name", "--remote-name-all"):
         for word in operands(words):
             if "/" in word.text:
-                scope.write(word._replace(text=posixpath.basename(word.text.partition("?")[0]) or "index.html"))
+                scope.note_write(word._replace(text=posixpath.basename(word.text.partition("?")[0]) or "index.html"))
 
 
 def http(scope: Scope, words: Sequence[Word]) -> None:
@@ -75,7 +75,7 @@ def http(scope: Scope, words: Sequence[Word]) -> None:
     piped = scope.stdin is not None and not has(words, "--ignore-stdin")
     sends = method in SENDING_METHODS or piped or any(map(_BODY_ITEM.match, items))
     if sends and not any(LOCAL.match(text) or _LOCAL_PORT.match(text) for text in address):
-        scope.found.danger(f"'{words[0].text}': it sends data to another machine")
+        scope.findings.add_danger(f"'{words[0].text}': it sends data to another machine")
 
 
 def forge(scope: Scope, words: Sequence[Word]) -> None:
@@ -86,4 +86,4 @@ def forge(scope: Scope, words: Sequence[Word]) -> None:
     else:
         publishes = len(given) > 1 and given[1] not in _FORGE_READS and given[0] != "search"
     if publishes:
-        scope.found.danger(f"'gh': {REASONS['publishes']}")
+        scope.findings.add_danger(f"'gh': {REASONS['publishes']}")
