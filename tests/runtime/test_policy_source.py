@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolgate import CallableToolset, PolicyError, ToolContext, Workspace
+from toolgate.runtime.policy.builtin import WRITERS
 from toolgate.runtime.policy_source import check_policy, policy_of
 from toolgate.runtime.state import runtime_state
 from toolgate.settings import Settings
@@ -38,7 +39,7 @@ def test_without_a_file_the_rules_wait_for_the_first_call(tmp_path: Path) -> Non
     check_policy(context)
 
     assert runtime_state(context).policy is None
-    assert policy_of(context).tools == {"Bash", "apply_patch", "edit_file", "edit_notebook", "write_file"}
+    assert policy_of(context).tools == {"Bash", *WRITERS}
 
 
 def test_a_policy_that_is_loaded_is_not_looked_for_again(tmp_path: Path) -> None:

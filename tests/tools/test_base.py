@@ -20,6 +20,7 @@ from toolgate import (
     builtin_registry,
 )
 from toolgate.errors import ToolError
+from toolgate.tools.builtin import WebFetchTool, WebSearchTool, agent_tools, builtin_tools
 
 
 class Plain(Tool[NoParams]):
@@ -147,6 +148,16 @@ def test_the_page_names_everything_that_a_tool_may_declare_or_override() -> None
 
 MADE_BY_TOOL = {"parameters", "tool_definition", "bind"}
 """What a tool makes of its declaration; nobody overrides it."""
+
+
+def test_the_page_lists_every_built_in_tool_with_its_modes() -> None:
+    table = PAGE.partition("## The built-in tools\n")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:4] for line in table.splitlines() if line.startswith("| `")]
+    listed = {
+        name: set(re.findall(r"`(\w+)`", modes)) for names, _, modes in rows for name in re.findall("`(.+?)`", names)
+    }
+    tools = [*builtin_tools(), *agent_tools(), WebFetchTool(), WebSearchTool()]
+    assert listed == {tool.name: {mode.value for mode in tool.allowed_modes} for tool in tools}
 
 
 def test_the_page_names_every_port_that_a_built_in_tool_needs() -> None:

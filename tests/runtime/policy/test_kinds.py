@@ -50,8 +50,8 @@ def test_two_conditions_are_two_rules() -> None:
         Rule(tool="Bash", decision="ask", words=("rm",), args={"access": "full"})
 
 
-def test_only_words_need_the_analysis_of_a_command() -> None:
-    assert [key for key, kind in KINDS.items() if kind.needs_analysis] == ["words"]
+def test_words_need_the_analysis_of_a_command_and_arguments_do_not() -> None:
+    assert (KINDS["words"].needs_analysis, KINDS["args"].needs_analysis) == (True, False)
 
 
 def test_a_program_by_its_path_is_denied_but_not_allowed() -> None:

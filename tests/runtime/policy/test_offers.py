@@ -9,6 +9,7 @@ import pytest
 from toolgate import Plan, PolicyError, ToolContext, ToolMode, Workspace
 from toolgate.protocol.approval import ApprovalChoice
 from toolgate.runtime.policy import Policy, Rule, parse_policy
+from toolgate.runtime.policy.builtin import WRITERS
 from toolgate.runtime.policy.load import PolicyDocument
 from toolgate.runtime.policy.offers import choices_of, is_unlimited, rules_of
 from toolgate.tools.builtin.bash import BashParams
@@ -38,8 +39,7 @@ def test_an_edit_can_be_remembered_for_the_file_and_the_folder() -> None:
         ("folder", "edits in src", ("session", "project")),
     ]
     assert tomllib.loads(found[2].rule)["rule"] == [
-        {"tool": tool, "args": {"path": "src/**"}, "decision": "allow", "project": "/home/me/shop"}
-        for tool in ("write_file", "edit_file", "apply_patch", "edit_notebook")
+        {"tool": tool, "args": {"path": "src/**"}, "decision": "allow", "project": "/home/me/shop"} for tool in WRITERS
     ]
 
 

@@ -26,8 +26,6 @@ _BACKGROUND_LINES = 3
 _MAX_LIVE_OUTPUT = 16 * 1024
 _MAX_LINE = 400
 _DENIED = frozenset({"APPROVAL_DENIED", "MODE_DENIED"})
-_CHECKED_TOOLS = frozenset({"apply_patch", "edit_file", "write_file"})
-"""Tools whose changes are checked, if the operator has chosen checkers."""
 TASK_TOOL = "task"
 
 
@@ -201,9 +199,11 @@ class ToolCard:
 
     def _problems(self, canvas: Canvas) -> list[str]:
         """Draw the problems that checkers found after the change."""
+        from toolgate.runtime.policy.builtin import WRITERS
+
         assert self.result is not None
         found = self.result.response.data.get("diagnostics")
-        if self.name not in _CHECKED_TOOLS or not isinstance(found, list):
+        if self.name not in WRITERS or not isinstance(found, list):
             return []
         lines = [f"{each['path']}:{each['line']}: {each['message']} ({each['checker']})" for each in found]
         return [canvas.line(("  ! ", "yellow"), visible(line, keep="")) for line in lines]
