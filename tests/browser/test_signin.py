@@ -5,12 +5,12 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-import httpx2
 from playwright.async_api import BrowserContext, expect
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from tests.browser.kit import Gateway, Person, arrive, becomes
+from tests.gateway.kit import web_client
 
 ATTACK = """<!doctype html><script type="module">
 const at = "GATEWAY";
@@ -88,7 +88,7 @@ async def _opened_with(gateway: Gateway, cookies: set[str]) -> list[str]:
     opened = []
     for cookie in cookies:
         headers = {"Cookie": cookie, "Origin": gateway.address.rstrip("/")}
-        async with httpx2.AsyncClient() as web:
+        async with web_client() as web:
             for path in ("auth", "metrics"):
                 answer = await web.get(f"{gateway.address}{path}", headers=headers)
                 opened += [path] if answer.status_code < 400 else []
@@ -116,7 +116,7 @@ async def test_tabs_share_a_sign_in_a_restart_keeps_it_and_signing_out_ends_it_e
         await expect(person.page.get_by_label("Token")).to_be_visible()
     await second.page.reload()
     await expect(second.page.get_by_label("Token")).to_be_visible()
-    async with httpx2.AsyncClient() as web:
+    async with web_client() as web:
         answer = await web.get(f"{gateway.address}auth", headers={"Authorization": f"Bearer {key}"})
     assert answer.status_code == 401
     assert await first.page.evaluate("localStorage.getItem('toolgate.key')") is None

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from pydantic import SecretStr, TypeAdapter
 from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
@@ -35,6 +36,11 @@ _FRAMES: dict[str, TypeAdapter[Any]] = {
     frame.model_fields["type"].annotation.__args__[0]: TypeAdapter(frame)  # type: ignore[union-attr]
     for frame in (*FRAMES, *DETAIL_FRAMES)
 }
+
+
+def web_client(**options: Any) -> httpx2.AsyncClient:
+    """A client for plain requests. It waits as long as a busy machine needs."""
+    return httpx2.AsyncClient(timeout=PATIENCE, **options)
 
 
 def settings_for(directory: Path, *, coding: bool = True, database: str | None = None, **gateway: Any) -> Settings:

@@ -27,6 +27,7 @@ from tests.gateway.kit import (
     gateway,
     serving,
     settings_for,
+    web_client,
 )
 from toolgate.gateway.access import Access
 
@@ -302,7 +303,7 @@ async def test_g12_a_socket_that_never_says_who_it_is_is_closed(
 
 
 async def test_the_pages_code_works_once_and_gives_a_key_and_no_cookie(tmp_path: Path) -> None:
-    async with gateway(settings_for(tmp_path)) as running, httpx2.AsyncClient() as web:
+    async with gateway(settings_for(tmp_path)) as running, web_client() as web:
         address = f"http://{running.address}/auth"
         code = running.app.state.access.code_for("")
         own = {"Origin": f"http://{running.address}"}
@@ -346,7 +347,7 @@ async def _sign_in(running: Gateway, web: httpx2.AsyncClient, **given: str) -> d
 
 async def test_signing_out_ends_every_key_of_the_sign_in_also_after_a_restart_and_elsewhere(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
-    async with gateway(settings) as first, gateway(settings) as second, httpx2.AsyncClient() as web:
+    async with gateway(settings) as first, gateway(settings) as second, web_client() as web:
         key = (await _sign_in(first, web))["key"]
         other = (await _sign_in(first, web))["key"]
         address, own = f"http://{first.address}/auth", {"Origin": f"http://{first.address}"}

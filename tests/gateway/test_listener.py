@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import httpx2
 from websockets.asyncio.client import connect
 
 from tests.gateway.kit import (
@@ -14,6 +13,7 @@ from tests.gateway.kit import (
     TOKEN,
     Client,
     serving,
+    web_client,
 )
 
 
@@ -29,7 +29,7 @@ async def test_it_speaks_tls(tmp_path: Path) -> None:
         async with connect(f"wss://127.0.0.1:{port}/ws", **options) as socket:
             assert (await Client(socket).data("session.create"))["mode"] == "chat_safe"
         code = address.partition("#")[2]
-        async with httpx2.AsyncClient(verify=trusting) as web:
+        async with web_client(verify=trusting) as web:
             own = {"Origin": f"https://127.0.0.1:{port}"}
             answer = await web.post(f"https://127.0.0.1:{port}/auth", json={"code": code}, headers=own)
             assert answer.json()["key"]

@@ -3,9 +3,7 @@
 import asyncio
 from pathlib import Path
 
-import httpx2
-
-from tests.gateway.kit import BEARER, PATIENCE, call, gateway, settings_for
+from tests.gateway.kit import BEARER, PATIENCE, call, gateway, settings_for, web_client
 from toolgate.gateway.local_status import LocalStatus, as_page
 from toolgate.testing import ScriptedModel
 
@@ -28,7 +26,7 @@ STATUS = LocalStatus(
 
 async def test_programs_get_the_counts(tmp_path: Path) -> None:
     model = ScriptedModel([[call("current_time")], "Done."])
-    async with gateway(settings_for(tmp_path, coding=False), model) as running, httpx2.AsyncClient() as web:
+    async with gateway(settings_for(tmp_path, coding=False), model) as running, web_client() as web:
         address = f"http://{running.address}/status?format=json"
         assert (await web.get(address)).status_code == 401
         async with running.client() as client:
@@ -44,7 +42,7 @@ async def test_programs_get_the_counts(tmp_path: Path) -> None:
 
 
 async def test_a_browser_without_a_key_gets_a_page_that_asks_with_it(tmp_path: Path) -> None:
-    async with gateway(settings_for(tmp_path)) as running, httpx2.AsyncClient() as web:
+    async with gateway(settings_for(tmp_path)) as running, web_client() as web:
         address = f"http://{running.address}/status"
         page = await web.get(address, headers={"accept": "text/html"})
         assert page.status_code == 200

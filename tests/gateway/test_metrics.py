@@ -3,21 +3,20 @@
 import asyncio
 from pathlib import Path
 
-import httpx2
-
 from tests.gateway.kit import (
     BEARER,
     PATIENCE,
     call,
     gateway,
     settings_for,
+    web_client,
 )
 from toolgate.testing import ScriptedModel
 
 
 async def test_metrics_count_what_happens(tmp_path: Path) -> None:
     model = ScriptedModel([[call("current_time"), call("read_file", '{"path": "x"}', "c2")], "Done."])
-    async with gateway(settings_for(tmp_path, coding=False), model) as running, httpx2.AsyncClient() as web:
+    async with gateway(settings_for(tmp_path, coding=False), model) as running, web_client() as web:
         address = f"http://{running.address}/metrics"
         assert (await web.get(address)).status_code == 401
         async with running.client() as client:

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from websockets.asyncio.client import connect
 
-from tests.gateway.kit import BEARER, Client, settings_for
+from tests.gateway.kit import BEARER, Client, settings_for, web_client
 from toolgate import ToolCall, tool
 from toolgate.gateway import create_app, mount
 from toolgate.testing import ScriptedModel
@@ -63,7 +63,7 @@ async def test_page_files_and_socket_are_under_the_prefix(tmp_path: Path, make: 
     model = ScriptedModel([[ToolCall(id="c", name="current_time", arguments="{}")], "It is late."])
     mount(app, prefix, settings_for(tmp_path), model=model)
     base = prefix.rstrip("/")
-    async with served(app) as address, httpx2.AsyncClient(base_url=f"http://{address}") as web:
+    async with served(app) as address, web_client(base_url=f"http://{address}") as web:
         assert (await web.get("/")).text == "the application"
         moved = await web.get(base)
         assert (moved.status_code, httpx2.URL(moved.headers["location"]).path) == (307, f"{base}/")
@@ -107,7 +107,7 @@ async def test_the_lifespans_are_chained_and_the_gateway_ends_first(tmp_path: Pa
 
     app.add_route("/state", state)
     gateway = mount(app, "/agent", settings_for(tmp_path), model=ScriptedModel([]))
-    async with served(app) as address, httpx2.AsyncClient() as web:
+    async with served(app) as address, web_client() as web:
         assert gateway.state.service is not None
         assert (await web.get(f"http://{address}/state")).text == "kept"
     assert seen == ["begin, gateway waits", "end, gateway has ended"]
@@ -128,7 +128,7 @@ async def test_tools_of_the_application_are_offered(tmp_path: Path) -> None:
 async def test_another_site_and_another_host_are_refused_as_ever(tmp_path: Path) -> None:
     app = starlette()
     mount(app, "/agent", settings_for(tmp_path), model=ScriptedModel([]))
-    async with served(app) as address, httpx2.AsyncClient() as web:
+    async with served(app) as address, web_client() as web:
         host = await web.get(f"http://{address}/agent/", headers={"host": "evil.example"})
         origin = await web.get(f"http://{address}/agent/", headers={"origin": "https://evil.example"})
         nobody = await web.get(f"http://{address}/agent/auth")
@@ -138,7 +138,7 @@ async def test_another_site_and_another_host_are_refused_as_ever(tmp_path: Path)
 async def test_a_gateway_that_nobody_started_says_what_to_do(tmp_path: Path) -> None:
     app = starlette()
     app.mount("/agent", create_app(settings_for(tmp_path), ScriptedModel([])))  # its lifespan does not run
-    async with served(app) as address, httpx2.AsyncClient() as web:
+    async with served(app) as address, web_client() as web:
         answer = await web.get(f"http://{address}/agent/auth", headers=BEARER)
     assert (answer.status_code, "toolgate.gateway.mount" in answer.text) == (503, True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.gateway.kit import BEARER, TOKEN, call, gateway, settings_for
+from tests.gateway.kit import BEARER, TOKEN, call, gateway, settings_for, web_client
 from toolgate import ToolMode, ToolRegistry, Workspace, tool
 from toolgate.errors import OutputMissing, StoreError
 from toolgate.gateway.outputs import LocalBlobs
@@ -25,7 +25,7 @@ async def test_what_was_cut_can_be_fetched_whole(tmp_path: Path) -> None:
     registry = ToolRegistry()
     registry.register(count)
     model = ScriptedModel([[call("count")], "Long."])
-    async with gateway(settings, model, registry) as running, running.client() as client, httpx2.AsyncClient() as web:
+    async with gateway(settings, model, registry) as running, running.client() as client, web_client() as web:
         session = await client.session("coding")
         result = next(f for f in await client.turn(session) if f["type"] == "tool_result")
         assert result["data"]["full_output"] == f"/sessions/{session}/outputs/{result['seq']}"
@@ -45,7 +45,7 @@ async def test_what_was_cut_can_be_fetched_whole(tmp_path: Path) -> None:
 async def test_what_a_command_printed_can_be_fetched_as_it_was(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     model = ScriptedModel([[call("Bash", '{"command": "seq 1 1000000"}')], "Long."])
-    async with gateway(settings, model) as running, running.client() as client, httpx2.AsyncClient() as web:
+    async with gateway(settings, model) as running, running.client() as client, web_client() as web:
         session = await client.session("coding")
         result = next(f for f in await client.turn(session) if f["type"] == "tool_result")
         address = f"http://{running.address}{result['data']['full_output']}"
@@ -58,7 +58,7 @@ async def test_a_secret_in_what_a_command_printed_is_not_served(tmp_path: Path) 
     settings = settings_for(tmp_path)
     model = ScriptedModel([[call("Bash", '{"command": "seq 1 100000; cat token.txt"}')], "Long."])
     (tmp_path / "root" / "token.txt").write_text(TOKEN)
-    async with gateway(settings, model) as running, running.client() as client, httpx2.AsyncClient() as web:
+    async with gateway(settings, model) as running, running.client() as client, web_client() as web:
         result = next(f for f in await client.turn(await client.session("coding")) if f["type"] == "tool_result")
         kept = tmp_path / "root" / result["data"]["data"]["full_output"]["stdout"]
         answer = await web.get(f"http://{running.address}{result['data']['full_output']}/stdout", headers=BEARER)
@@ -88,7 +88,7 @@ async def test_what_cannot_be_served_to_its_end_is_an_error_for_the_client(tmp_p
     registry = ToolRegistry()
     registry.register(count)
     model = ScriptedModel([[call("count")], "Long."])
-    async with gateway(settings, model, registry) as running, running.client() as client, httpx2.AsyncClient() as web:
+    async with gateway(settings, model, registry) as running, running.client() as client, web_client() as web:
         result = next(f for f in await client.turn(await client.session("coding")) if f["type"] == "tool_result")
         address = f"http://{running.address}{result['data']['full_output']}"
         running.service.blobs = Failing(begins=True)

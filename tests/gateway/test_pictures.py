@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from tests.gateway.kit import BEARER, Gateway, call, gateway, is_done, settings_for
+from tests.gateway.kit import BEARER, Gateway, call, gateway, is_done, settings_for, web_client
 from tests.support.pictures import png
 from toolgate.testing import ScriptedModel
 
@@ -17,7 +17,7 @@ async def test_a_picture_of_a_result_can_be_fetched(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     (tmp_path / "root" / "a.png").write_bytes(png(30, 20))
     model = ScriptedModel([[call("read_file", '{"path": "a.png"}')], "Red."], vision=True)
-    async with gateway(settings, model) as running, running.client() as client, httpx2.AsyncClient() as web:
+    async with gateway(settings, model) as running, running.client() as client, web_client() as web:
         session = await client.session("coding")
         result = next(f for f in await client.turn(session) if f["type"] == "tool_result")
         (image,) = result["data"]["images"]
@@ -61,7 +61,7 @@ async def test_a_person_attaches_a_picture(tmp_path: Path) -> None:
     async with (
         gateway(settings_for(tmp_path), model) as running,
         running.client() as client,
-        httpx2.AsyncClient() as web,
+        web_client() as web,
     ):
         session = await client.session()
         answer = await posted(web, running, session, png(30, 20))
@@ -102,7 +102,7 @@ async def test_a_picture_can_be_taken_off_an_edited_message_and_put_into_a_later
     async with (
         gateway(settings_for(tmp_path), model) as running,
         running.client() as client,
-        httpx2.AsyncClient() as web,
+        web_client() as web,
     ):
         session = await client.session()
         attached = {"sha256": (await posted(web, running, session, png())).json()["sha256"], "name": "a.png"}
@@ -123,7 +123,7 @@ async def test_what_is_no_picture_is_refused_with_the_reason(tmp_path: Path) -> 
         png(2, 2, claimed=(60_000, 60_000)): "pixels",
         b"": "is not a picture that models take",
     }
-    async with gateway(settings_for(tmp_path)) as running, running.client() as client, httpx2.AsyncClient() as web:
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client, web_client() as web:
         session = await client.session()
         for data, reason in cases.items():
             answer = await posted(web, running, session, data, "odd.png")
@@ -151,7 +151,7 @@ async def test_nobody_puts_pictures_into_the_session_of_another(tmp_path: Path) 
     async with (
         gateway(settings_for(tmp_path, tokens=tokens)) as running,
         running.client("alices-token-0123456789") as alice,
-        httpx2.AsyncClient() as web,
+        web_client() as web,
     ):
         session = await alice.session()
         address = f"http://{running.address}/sessions/{session}/pictures"
@@ -183,7 +183,7 @@ async def test_a_user_who_stalls_pictures_holds_up_nobody_else_and_few_are_in_me
         gateway(settings_for(tmp_path, tokens=tokens)) as running,
         running.client(alice) as first,
         running.client(bob) as second,
-        httpx2.AsyncClient() as web,
+        web_client() as web,
     ):
         hers, his = await first.session(), await second.session()
         stalled = [await begun(running, hers, alice) for _ in range(4)]

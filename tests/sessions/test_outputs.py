@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from tests.distributed.cluster import Cluster, Process, until
 from tests.distributed.gateways import client, port_of
 from tests.gateway import kit
+from tests.gateway.kit import web_client
 from toolgate import Workspace
 from toolgate.compose import Stack, assemble, workspace_runtime
 from toolgate.errors import OutputMissing
@@ -51,7 +52,7 @@ def elsewhere(machines: Cluster) -> Process:
 
 
 async def fetch(port: int, link: str, token: str = ADA) -> httpx2.Response:
-    async with httpx2.AsyncClient(trust_env=False) as web:
+    async with web_client(trust_env=False) as web:
         return await web.get(f"http://127.0.0.1:{port}{link}", headers={"Authorization": f"Bearer {token}"})
 
 

@@ -67,7 +67,8 @@ async def test_what_a_turn_reads_does_not_grow_with_the_turns_before_it(db: Data
         assert isinstance((await stage.say())[-1], TurnDone)
         costs.append((reads.statements, reads.rows))
     await stage.loop.aclose()
-    assert costs[5] == costs[20] == costs[39]
+    # a lease that is renewed while a turn runs adds a statement to that turn
+    assert min(costs[3:10]) == min(costs[18:25]) == min(costs[33:40])
     assert len(stage.model.requests[-1].messages) > 100  # the model still gets everything
 
 

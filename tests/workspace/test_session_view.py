@@ -10,11 +10,10 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from pydantic import SecretStr
 
-from tests.gateway.kit import BEARER, Client, call, gateway, settings_for
+from tests.gateway.kit import BEARER, Client, call, gateway, settings_for, web_client
 from tests.support.privileges import UIDS, run_as
 from tests.support.shells import EVERY_LAYER, Shells
 from toolgate import ToolContext, ToolMode, ToolRegistry, ToolResponse, Workspace, builtin_registry, tool
@@ -88,7 +87,7 @@ async def _another_session_tries_to_read(place: Path, token: str) -> None:
     assert all((root / path).is_file() for path in paths)
     tries = list(_attempts(root, paths))
     model = ScriptedModel([turn for attempt in tries for turn in ([attempt], "No.")])
-    async with gateway(settings, model) as running, running.client(token) as other, httpx2.AsyncClient() as web:
+    async with gateway(settings, model) as running, running.client(token) as other, web_client() as web:
         theirs = await other.session("coding")
         for attempt in tries:
             result = await _result(other, theirs)
@@ -251,7 +250,7 @@ async def _a_tool_lies(place: Path, path: str) -> None:
     registry = ToolRegistry()
     registry.register(liar)
     model = ScriptedModel([[said("liar", path=path)], "Done."])
-    async with gateway(settings, model, registry) as running, running.client() as client, httpx2.AsyncClient() as web:
+    async with gateway(settings, model, registry) as running, running.client() as client, web_client() as web:
         session = await client.session("coding")
         frames = await client.turn(session)
         result = next(frame for frame in frames if frame["type"] == "tool_result")
