@@ -138,6 +138,7 @@ class Starter:
         `scripts` are run as approved, even if the files change. `unlocked` are locked files that it may read.
         `console` is where the command's input comes from.
         """
+        self.places.open_private()
         if git is not None:
             recorded = self.locked.may_unlock(self.locked.recorded(self.views.opened)) if git.records else ()
             process = self._new(access, roots, git, unlocked=(*unlocked, *recorded))
@@ -161,6 +162,7 @@ class Starter:
 
         If sandboxes can be used again but none is idle, start one instead. The next shell starts quickly in it.
         """
+        self.places.open_private()
         self._keep_fitting(access, state)
         if len(self._spares) < wanted:
             process = self._in_idle_sandbox(access)
