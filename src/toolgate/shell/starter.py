@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -247,6 +248,10 @@ class Starter:
         except ConnectionError:  # its first process was killed, and nothing has started
             sandbox.kill()
             return None
+        except OSError as error:
+            if error.errno != errno.ETOOMANYREFS:
+                raise
+            return None  # other processes of this user are passing on too many descriptors
 
     def _start(
         self,
