@@ -191,7 +191,7 @@ class Starter:
         identity = self.views.identity(access) if self._spares else ()
         for process in tuple(self._spares):
             fits = process.alive and process.view.access == access and process.loaded in (None, state)
-            fits = fits and process.view.joins == self._joined(access)
+            fits = fits and process.view.joins == self._joined(access) and not process.has_other_mounts
             if not fits or process.view.identity != identity:
                 self._spares.remove(process)
                 self.close(process)

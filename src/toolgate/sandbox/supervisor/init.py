@@ -21,6 +21,8 @@ from toolgate.sandbox.supervisor.traces import traces
 EXIT_CODE = b"="
 """Precedes the exit code in a message."""
 NOTHING_RUNS = b"."
+SPOILT = b"-"
+"""Something was left: no other program runs here, and this process ends when the host closes the socket."""
 EMPTY_INPUT = ((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),)
 
 
@@ -49,6 +51,8 @@ def run_programs(order: dict[str, Any]) -> NoReturn:
         control.send(EXIT_CODE + struct.pack("i", code))
         end_others()
         control.send(NOTHING_RUNS)
+    control.send(SPOILT)
+    control.recv(1)
     os._exit(0)
 
 
