@@ -30,6 +30,22 @@ def test_children_and_all_below_are_found_parents_first(parent: subprocess.Popen
     assert list(descendants(parent.pid)) == [child, grandchild]
 
 
+def test_children_of_a_process_that_is_hidden_are_found(
+    parent: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (child,) = children(parent.pid)
+    real = os.listdir
+
+    def listdir(path: str) -> list[str]:
+        if path == f"/proc/{parent.pid}/task":
+            raise FileNotFoundError(path)  # as with `hidepid`
+        return real(path)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+
+    assert children(parent.pid) == [child]
+
+
 def test_a_process_that_is_gone_has_no_children_and_does_not_run() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         process.wait()

@@ -1,6 +1,8 @@
 """The process that forks a supervisor for every command, as root and as nobody."""
 
 import asyncio
+import errno
+import fcntl
 import os
 import select
 import signal
@@ -51,8 +53,13 @@ def with_server(uid: int, script: Callable[[ForkServer], Awaitable[T]]) -> T:
     return run_as(uid, lambda: asyncio.run(run()))
 
 
-def run_program(server: ForkServer, *words: bytes, parent: int | None = None) -> tuple[int, int, bytes]:
-    """Fork a program; return its parent while it runs, its exit code and what it printed."""
+def run_program(
+    server: ForkServer, *words: bytes, parent: int | None = None, empty: bool = False
+) -> tuple[int, int, bytes]:
+    """Fork a program; return its parent while it runs, its exit code and what it printed.
+
+    With `empty` it has no input. Otherwise its input ends when its parent is known.
+    """
     reading, writing = os.pipe()
     waiting, go = os.pipe()
     told, info = os.pipe()
@@ -63,7 +70,8 @@ def run_program(server: ForkServer, *words: bytes, parent: int | None = None) ->
         "program": list(words),
         "environment": {b"ONLY": b"this"},
     }
-    forked = server.fork(asked, {0: waiting, 1: writing, 2: writing, info: info})
+    streams = {1: writing, 2: writing} if empty else {0: waiting, 1: writing, 2: writing}
+    forked = server.fork(asked, {**streams, info: info})
     for fd in (waiting, writing, info):
         os.close(fd)
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{forked.pid}/status").read_text().splitlines())
@@ -98,6 +106,31 @@ def test_a_program_gets_its_standard_streams_and_nothing_else(uid: int) -> None:
         return run_program(server, b"/bin/ls", b"/proc/self/fd")[2]
 
     assert with_server(uid, script).split() == [b"0", b"1", b"2", b"3"]  # 3 is the directory itself
+
+
+@each_user
+def test_a_lock_on_empty_input_does_not_outlive_its_program(uid: int) -> None:
+    async def script(server: ForkServer) -> bytes:
+        printed = run_program(server, b"/bin/sh", b"-c", b"flock -n -x 0; echo $?", empty=True)[2]
+        null = os.open("/dev/null", os.O_RDONLY)
+        fcntl.flock(null, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(null)
+        return printed
+
+    assert with_server(uid, script) == b"0\n"
+
+
+async def test_too_many_descriptors_on_their_way_end_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork(*_: object) -> None:
+        raise OSError(errno.ETOOMANYREFS, "Too many references")
+
+    servers = ForkServers()
+    await servers.warm_up(start_process)
+    monkeypatch.setattr(ForkServer, "fork", fork)
+
+    assert servers.fork(start_process, {}, {}) is None
+    assert len(servers._running) == 1
+    servers.close()
 
 
 @each_user

@@ -8,12 +8,14 @@ import shlex
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.sandbox.kit import VIEWED, python
 from tests.support.shells import Shells, processes_with
 from toolgate.protocol.plan import Access
+from toolgate.sandbox.mount_watch import MountWatch
 from toolgate.sandbox.reusable import ReusableSandbox
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
@@ -36,6 +38,10 @@ for one in (client, accepted, server):
 SLICE = """
 attributes = struct.pack("IIQiIQQQII", 56, 0, 0, os.getpriority(os.PRIO_PROCESS, 1), 0, 100_000_000, 0, 0, 0, 0)
 assert call((314, 274), 1, attributes, 0) == 0
+"""
+ACCESS_LIST = """
+nobody_may = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, 0, 0xFFFFFFFF) for tag in (1, 4, 32))
+os.setxattr("/dev/shm", "system.posix_acl_default", nobody_may)
 """
 DISK_PRIORITY = "assert call((251, 30), 1, 1, 3 << 13) == 0"
 
@@ -117,12 +123,14 @@ def test_what_a_command_leaves_running_has_ended_before_the_next_one(shells: She
         pytest.param(python(DISK_PRIORITY), id="its disk priority"),
         pytest.param(python(SLICE), id="its scheduling"),
         pytest.param("chmod 700 /dev/shm", id="the mode of a directory in memory"),
+        pytest.param(python(ACCESS_LIST), id="who may use files that are made there"),
         pytest.param(python(SHARED_MEMORY), id="shared memory"),
         pytest.param(python(CLOSED_CONNECTION), id="a port that is not free yet"),
     ],
 )
 def test_a_sandbox_in_which_something_was_left_is_not_used_again(shells: Shells, trace: str) -> None:
-    look = "ls -ld /dev/shm | cut -c 1-10; ls /dev/shm; nice; ulimit -n; tail -n +2 /proc/sysvipc/shm"
+    look = "cd /dev/shm; ls -ld . | cut -c 1-10; ls; > new; ls -l new | cut -c 1-10; rm new; cd ~; nice; ulimit -n"
+    look += "; tail -n +2 /proc/sysvipc/shm"
     look += "; taskset -p $$ | grep -o '[^ ]*$'"
     before, left, after = run_settled(shells, f"{look}; {WHICH}", f"{trace}\n{WHICH}", f"{look}; {WHICH}")
 
@@ -180,6 +188,101 @@ def test_a_new_secret_file_is_hidden_from_the_next_command(shells: Shells) -> No
 
     assert not same_sandbox([before, after])
     assert "0123456789abcdef" not in after.stdout
+
+
+@VIEWED
+def test_a_secret_file_that_is_written_anew_is_hidden_from_the_next_command(shells: Shells) -> None:
+    shells.guarded = True
+    secret = shells.root / ".env"
+    secret.write_text("API_KEY=0123456789abcdef\n")
+
+    async def script(session: ShellSession) -> CommandResult:
+        await session.execute("true", 60)
+        await settled(session)
+        starter, history = session._parts()
+        starter.prepare("write", history.for_access("write"), 1)
+        while not starter._spares[0]._is_checked:
+            await asyncio.sleep(0.005)
+        number = secret.stat().st_ino
+        for _ in range(200):  # until the file system gives it the same number
+            secret.unlink()
+            secret.write_text("API_KEY=0123456789abcdef\n")
+            if secret.stat().st_ino == number:
+                break
+        return await session.execute("cat .env", 60)
+
+    assert shells.run(script).stdout == ""
+
+
+@VIEWED
+@pytest.mark.parametrize("change", ["mv one two", "chmod 000 one"])
+def test_the_way_to_the_project_is_there_for_the_next_command(shells: Shells, change: str) -> None:
+    project = shells.root = shells.root / "one" / "project"
+    project.mkdir(parents=True)
+    for path in (project, project.parent):
+        os.chown(path, shells.uid, shells.uid)
+    first, second = run_settled(shells, f"cd {project.parents[1]}; {change}; cd /", f"cd {project} && pwd")
+
+    assert (first.exit_code, second.stdout) == (0, f"{project}\n"), second
+
+
+@VIEWED
+def test_what_is_mounted_on_the_host_is_shown_to_the_next_command(shells: Shells) -> None:
+    class Mounted:
+        """A host on which something was mounted."""
+
+        def changes(self) -> int:
+            return 1
+
+        def close(self) -> None:
+            pass
+
+    async def script(session: ShellSession) -> list[CommandResult]:
+        await session.execute("true", 60)
+        await settled(session)
+        before = await session.execute(WHICH, 60)
+        await settled(session)
+        views = session._parts()[0].views
+        assert views._host_mounts is not None
+        views._host_mounts.close()
+        views._host_mounts = cast("MountWatch", Mounted())
+        return [before, await session.execute(WHICH, 60)]
+
+    assert not same_sandbox(shells.run(script))
+
+
+@VIEWED
+def test_a_directory_that_is_replaced_while_a_shell_waits_is_not_shown_any_more(shells: Shells) -> None:
+    beside = shells.evil / "beside"
+    beside.mkdir()
+    (beside / "name").write_text("old")
+    shells.options = ShellOptions(extra=(str(beside),))
+
+    async def script(session: ShellSession) -> list[str]:
+        await session.execute("true", 60)
+        await settled(session)
+        before = await session.execute(f"cat {beside}/name", 60)
+        await settled(session)
+        beside.rename(beside.with_name("moved"))
+        beside.mkdir()
+        (beside / "name").write_text("new")
+        return [before.stdout, (await session.execute(f"cat {beside}/name", 60)).stdout]
+
+    assert shells.run(script) == ["old", "new"]
+
+
+@VIEWED
+def test_a_shell_whose_view_was_replaced_before_its_command_costs_nothing(shells: Shells) -> None:
+    async def script(session: ShellSession) -> CommandResult:
+        await session.execute("true", 60)
+        await settled(session)
+        session._parts()[0].prepare("write", None, 1)
+        for spare in session._parts()[0]._spares:
+            spare.refusal = "a mount has gone"
+            spare.kill()
+        return await session.execute("echo ran", 60)
+
+    assert shells.run(script).stdout == "ran\n"
 
 
 @VIEWED

@@ -38,3 +38,10 @@ def test_directories_in_memory_are_small(shells: Shells) -> None:
 
     assert found.pop("/dev/shm") == "ENOSPC"
     assert set(found.values()) <= {"EROFS", "EACCES", "ENOENT"}, found
+
+
+@VIEWED
+def test_private_directories_that_a_command_has_closed_are_open_for_the_next_one(shells: Shells) -> None:
+    closed, after = shells.commands("chmod 000 /tmp ~; echo closed", "echo new > /tmp/file; cat /tmp/file; ls ~")
+
+    assert (closed.stdout, after.stdout, after.stderr) == ("closed\n", "new\n", "")

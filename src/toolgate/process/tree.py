@@ -13,7 +13,7 @@ def children(pid: int) -> list[int]:
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
-        return found
+        return _visible_children(pid) if _exists(pid) else found
     for thread in threads:
         try:
             fd = os.open(f"/proc/{pid}/task/{thread}/children", os.O_RDONLY | os.O_CLOEXEC)
@@ -29,6 +29,19 @@ def children(pid: int) -> list[int]:
             os.close(fd)
         found += [int(word) for word in text.split()]
     return found
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _visible_children(pid: int) -> list[int]:
+    """Return the direct children of a process that `/proc` hides (`hidepid`), because nobody may look into it."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(int(name)) == pid]
 
 
 def descendants(pid: int) -> Iterator[int]:

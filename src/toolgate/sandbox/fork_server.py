@@ -152,7 +152,11 @@ class ForkServers:
             return None
         try:
             return server.fork(asked, descriptors)
-        except (ConnectionError, TimeoutError) as error:
+        except OSError as error:
+            if error.errno == errno.ETOOMANYREFS:  # other processes of this user are passing on too many descriptors
+                return None
+            if not isinstance(error, (ConnectionError, TimeoutError)):
+                raise
             logger("sandbox").warning("fork_server_ended", error=str(error))
             self._drop(start)
             return None

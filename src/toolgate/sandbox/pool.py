@@ -53,6 +53,7 @@ class SandboxPool:
                 view.close()
                 is_same = replace(view, joins=self._joined(access)) == sandbox.view
                 is_same = is_same and sandbox.max_open_files == max_open_files()
+                is_same = is_same and not sandbox.running.has_other_mounts
                 if is_same and files_of_mounts(view) == sandbox.files:
                     return sandbox
                 self._drop(sandbox)
@@ -100,11 +101,7 @@ class SandboxPool:
 
 
 def files_of_mounts(view: View) -> tuple[object, ...]:
-    """Identify what each mount shows and covers on the host.
-
-    The kernel takes a mount away when somebody replaces the file that it covers, and a directory that was moved away
-    stays mounted.
-    """
+    """Identify what each mount shows and covers on the host. A directory that was moved away stays mounted."""
     paths = (path for mount in view.mounts if mount.kind in ("ro", "rw") for path in (mount.source, mount.target))
     return tuple(map(_identity, paths))
 

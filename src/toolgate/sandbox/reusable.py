@@ -17,7 +17,7 @@ from toolgate.sandbox.launcher import Launch, Launcher
 from toolgate.sandbox.layer import memory_file
 from toolgate.sandbox.running import RunningSandbox
 from toolgate.sandbox.state_pipe import StatePipe
-from toolgate.sandbox.supervisor.init import EXIT_CODE, NOTHING_RUNS
+from toolgate.sandbox.supervisor.init import EXIT_CODE, NOTHING_RUNS, SPOILT
 from toolgate.sandbox.supervisor.messages import READY
 from toolgate.sandbox.supervisor_call import MARSHAL
 from toolgate.sandbox.view import View
@@ -127,10 +127,13 @@ class ReusableSandbox:
             self._finish(program, ended=False)
             if self.is_retired:
                 self.close()
+        elif kind == SPOILT:
+            self._lose()
 
     def _lose(self) -> None:
         if self.is_lost:
             return
+        self.running.stop_watching()
         self._loop.remove_reader(self._control)
         self._control.close()
         self.is_idle = False

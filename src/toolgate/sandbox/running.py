@@ -6,11 +6,14 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from toolgate.process import tree
 from toolgate.process.descriptors import Descriptors
 from toolgate.sandbox.launcher import Launch, Launcher
+from toolgate.sandbox.mount_watch import MountWatch
+from toolgate.sandbox.view import RedirectableMount
+from toolgate.sandbox.view_check import view_difference
 
 _PAUSE_TRIES = 500
 _PAUSE_ROUND = 10
@@ -31,6 +34,7 @@ class RunningSandbox:
         self.first: int | None = None
         """PID of the namespace's first process, once it is known."""
         self._told = b""
+        self._mounts: MountWatch | None = None
         self._empty: asyncio.Future[None] | None = None
         try:
             self._info, info = self._fds.pipe()
@@ -76,6 +80,32 @@ class RunningSandbox:
         except (OSError, ValueError, KeyError):  # it failed before there was one
             return
         self._found()
+
+    def view_difference(self, checks: Iterable[RedirectableMount], *, watch: bool) -> str:
+        """Return how the view of the shell inside differs from the plan; empty if it does not.
+
+        With `watch`, `has_other_mounts` notices from then on what changes.
+        """
+        shells = [] if self.first is None else tree.children(self.first)
+        if not shells:
+            return "the sandbox ended while it was being checked"
+        if watch and self._mounts is None:
+            try:
+                self._mounts = MountWatch(shells[0])
+            except OSError as error:
+                return f"the sandbox cannot be watched: {error.strerror}"
+        return view_difference(shells[0], checks)
+
+    @property
+    def has_other_mounts(self) -> bool:
+        """Whether a mount has gone since the view was checked: what it covered or hid can be seen and changed."""
+        return self._mounts is not None and self._mounts.changes() > 0
+
+    def stop_watching(self) -> None:
+        """Let go of its mounts. Whoever lets go last waits for the kernel to take them apart, up to 150 ms."""
+        mounts, self._mounts = self._mounts, None
+        if mounts is not None:
+            mounts.close()
 
     async def gone(self) -> None:
         """Wait until no process of the sandbox is left. Several tasks may wait."""
@@ -123,6 +153,7 @@ class RunningSandbox:
 
     def kill(self) -> None:
         """Kill everything inside."""
+        self.stop_watching()
         self._end_unannounced()
         for handle, number in ((self._inner, signal.SIGKILL), (self._handle, self._ends_with)):
             if handle in self._fds:

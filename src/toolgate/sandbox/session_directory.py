@@ -7,6 +7,7 @@ import stat
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
@@ -74,6 +75,14 @@ class SessionDirectory:
     def temporary(self, access: Access) -> str:
         """Return the private directory for temporary files. `full` has its own."""
         return self._full_temporary if access == "full" else self._temporary
+
+    def open_private(self) -> None:
+        """Let commands use their own homes and temporary directories again: the last one may have closed them."""
+        for path in (self._home, self._temporary, self._full_home, self._full_temporary):
+            with suppress(FileNotFoundError):  # without a sandbox, a command may have removed it
+                mode = stat.S_IMODE(os.stat(path).st_mode)
+                if mode & stat.S_IRWXU != stat.S_IRWXU:
+                    os.chmod(path, mode | stat.S_IRWXU)
 
     def new_path(self, kind: str) -> str:
         """Return an unused path in a private directory."""

@@ -13,6 +13,7 @@ from toolgate.protocol.plan import Access
 from toolgate.sandbox.git.git_list import GitList
 from toolgate.sandbox.git.repository import Repository, identity_in
 from toolgate.sandbox.landlock_rules import Grant, cover, files_of, root_grants, system_grants
+from toolgate.sandbox.mount_watch import MountWatch
 from toolgate.sandbox.protected import RUNTIME, Protected
 from toolgate.sandbox.root_directory import RootDirectory
 from toolgate.sandbox.runtime_files import runtime_mounts
@@ -73,6 +74,12 @@ class ViewBuilder:
             self._require_apart()
         self._hidden = [os.path.realpath(place) for place in hidden]
         self._locked = locked
+        try:
+            self._host_mounts = MountWatch("self") if mounts else None
+        except OSError:
+            self.opened.close()
+            raise
+        """Notices that something was mounted on the host: a sandbox that was made before shows what lies under it."""
 
     def _require_apart(self) -> None:
         """Without mounts, rights only add up: a directory cannot be writable with full access and read-only as well."""
@@ -89,6 +96,9 @@ class ViewBuilder:
         """Remove the mount points that were created, and close the root."""
         self.protected.close()
         self.opened.close()
+        mounts, self._host_mounts = self._host_mounts, None
+        if mounts is not None:
+            mounts.close()
 
     def view(
         self,
@@ -155,8 +165,10 @@ class ViewBuilder:
 
     def _identity(self, access: Access, locked: tuple[str, ...]) -> tuple[object, ...]:
         """Identify what a view depends on. Landlock rules hold for the files that existed, not for their names."""
-        if self._makes_mounts:
-            return (*self.protected.identity(), *files_of((os.path.join(self.root, path), "") for path in locked))
+        if self._host_mounts is not None:
+            shown = (*self._tools, *self._readable, *self._extra, *(os.path.join(self.root, path) for path in locked))
+            files = files_of((path, "") for path in shown)
+            return (self._host_mounts.changes(), *self.protected.identity(), *files)
         return (*self.protected.identity(), *files_of(self._root_grants(access, locked)))
 
     def _root_grants(self, access: Access, locked: tuple[str, ...]) -> Iterator[Grant]:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from toolgate.process import tree
 from toolgate.sandbox.view import RedirectableMount
 from toolgate.workspace.confine import choose_opener
 
 
-def view_difference(supervisor: int, checks: Iterable[RedirectableMount]) -> str:
-    """Return how the view of the shell below this process differs from the plan; empty if it does not."""
-    shells = tree.children(supervisor)
-    if not shells:
-        return "the sandbox ended while it was being checked"
+def view_difference(shell: int, checks: Iterable[RedirectableMount]) -> str:
+    """Return how the view of this process differs from the plan; empty if it does not."""
     try:
-        root = os.open(f"/proc/{shells[0]}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        root = os.open(f"/proc/{shell}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         return f"the sandbox cannot be checked: {error.strerror}"
     try:

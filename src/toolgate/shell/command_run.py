@@ -20,6 +20,10 @@ class StateStuck(Exception):
     """The shell did not take its command, because its state does not load. The command was not run."""
 
 
+class ViewReplaced(Exception):
+    """The shell was ended before it got its command, because it does not see what was planned."""
+
+
 class CommandRun:
     """A command that is running or has run."""
 

@@ -18,7 +18,6 @@ from toolgate.sandbox.reusable import ReusableSandbox, SandboxedProgram
 from toolgate.sandbox.running import RunningSandbox
 from toolgate.sandbox.state_pipe import StatePipe
 from toolgate.sandbox.view import View
-from toolgate.sandbox.view_check import view_difference
 from toolgate.shell import bash_script
 from toolgate.shell.capture import Capture
 from toolgate.shell.console import Console
@@ -159,6 +158,8 @@ class ShellProcess:
         if self.loaded is None:
             raise RuntimeError("a command before its state")
         self._command_text = bash_script.command(command, self.loaded, self._inherited, terminal=self._has_terminal)
+        if self._reused is None:
+            self._sandbox.stop_watching()
         if self._is_checked:
             self._send_command()
 
@@ -176,7 +177,8 @@ class ShellProcess:
         if self.view.checks:
             if self._sandbox.first is None:
                 return
-            self.refusal = view_difference(self._sandbox.first, self.view.checks)
+            waits = self._order is None or self._reused is not None
+            self.refusal = self._sandbox.view_difference(self.view.checks, watch=waits)
         if self.refusal:
             self.kill()
             return
@@ -239,6 +241,11 @@ class ShellProcess:
     def alive(self) -> bool:
         """Whether it is still running."""
         return not self.ended.done()
+
+    @property
+    def has_other_mounts(self) -> bool:
+        """Whether its view has lost a mount since it was checked."""
+        return self._sandbox.has_other_mounts
 
     async def end_rest(self) -> None:
         """End the processes that the command has left running, and wait for them."""

@@ -21,7 +21,7 @@ from toolgate.shell.answer import CommandAnswer
 from toolgate.shell.approved_scripts import check_scripts
 from toolgate.shell.capture import Capture
 from toolgate.shell.checks import check_access, check_command, check_root, check_timeout
-from toolgate.shell.command_run import CommandRun, StateStuck
+from toolgate.shell.command_run import CommandRun, StateStuck, ViewReplaced
 from toolgate.shell.console import Console
 from toolgate.shell.jobs import Jobs
 from toolgate.shell.options import ShellOptions, is_file_below
@@ -222,6 +222,7 @@ class ShellSession(AsyncClosing):
             if job:
                 self.jobs.check_room()
                 await self._starter.share_network(access)
+            is_repeated = False
             while True:
                 run = self._begin(command, access, roots, scripts, unlocked, on_output, job, console=console, cwd=cwd)
                 if background:
@@ -233,6 +234,10 @@ class ShellSession(AsyncClosing):
                 except StateStuck:
                     logger("shell").warning("state_does_not_load")
                     self._history.forget_code(access)
+                except ViewReplaced as error:  # nothing has run, and the next sandbox shows what is there now
+                    if is_repeated:
+                        raise _not_run(str(error)) from None
+                    is_repeated = True
 
     async def restart(self) -> None:
         """Reset the state: directory, variables, functions. Background jobs continue."""
@@ -343,7 +348,7 @@ class ShellSession(AsyncClosing):
         starter = self._starter
         if run.process.refusal:
             await self._stop(run)
-            raise _not_run(run.process.refusal)
+            raise ViewReplaced(run.process.refusal)
         if run.process.is_starved:
             await self._stop(run)
             raise _starved()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -138,6 +139,7 @@ class Starter:
         `scripts` are run as approved, even if the files change. `unlocked` are locked files that it may read.
         `console` is where the command's input comes from.
         """
+        self.places.open_private()
         if git is not None:
             recorded = self.locked.may_unlock(self.locked.recorded(self.views.opened)) if git.records else ()
             process = self._new(access, roots, git, unlocked=(*unlocked, *recorded))
@@ -161,6 +163,7 @@ class Starter:
 
         If sandboxes can be used again but none is idle, start one instead. The next shell starts quickly in it.
         """
+        self.places.open_private()
         self._keep_fitting(access, state)
         if len(self._spares) < wanted:
             process = self._in_idle_sandbox(access)
@@ -188,7 +191,7 @@ class Starter:
         identity = self.views.identity(access) if self._spares else ()
         for process in tuple(self._spares):
             fits = process.alive and process.view.access == access and process.loaded in (None, state)
-            fits = fits and process.view.joins == self._joined(access)
+            fits = fits and process.view.joins == self._joined(access) and not process.has_other_mounts
             if not fits or process.view.identity != identity:
                 self._spares.remove(process)
                 self.close(process)
@@ -245,6 +248,10 @@ class Starter:
         except ConnectionError:  # its first process was killed, and nothing has started
             sandbox.kill()
             return None
+        except OSError as error:
+            if error.errno != errno.ETOOMANYREFS:
+                raise
+            return None  # other processes of this user are passing on too many descriptors
 
     def _start(
         self,

@@ -26,3 +26,10 @@ def test_descriptors_get_their_numbers_even_if_they_stand_in_each_others_way() -
     for pipe in pipes:
         for fd in pipe:
             os.close(fd)
+
+
+def test_descriptors_need_no_higher_numbers_than_they_get() -> None:
+    actions = renumber([7, 3, 5], [255, 3, 1])
+
+    assert max(number for _, *numbers in actions[:3] for number in numbers) < 255
+    assert max(fd for action in actions for fd in action[1:] if isinstance(fd, int)) == 255

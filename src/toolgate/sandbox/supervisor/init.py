@@ -21,6 +21,8 @@ from toolgate.sandbox.supervisor.traces import traces
 EXIT_CODE = b"="
 """Precedes the exit code in a message."""
 NOTHING_RUNS = b"."
+SPOILT = b"-"
+"""Something was left: no other program runs here, and this process ends when the host closes the socket."""
 EMPTY_INPUT = ((os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),)
 
 
@@ -44,11 +46,13 @@ def run_programs(order: dict[str, Any]) -> NoReturn:
         control.send(READY)
         said, carried, _, _ = control.recvmsg(1, room, _socket.MSG_CMSG_CLOEXEC)
         if not said:
-            break
+            os._exit(0)
         code = run_program(received_descriptors(carried))
         control.send(EXIT_CODE + struct.pack("i", code))
         end_others()
         control.send(NOTHING_RUNS)
+    control.send(SPOILT)
+    control.recv(1)
     os._exit(0)
 
 
@@ -77,11 +81,13 @@ def renumber(received: list[int], wanted: list[int]) -> list[tuple[Any, ...]]:
     """Return the file actions that give each received descriptor its number: first out of the way, then into place.
 
     Standard input is empty if none is wanted, and opened anew: a lock on it must not outlive the program.
+    The numbers in between are the lowest free ones: the highest wanted one may be the last that the limit allows.
     """
-    above = 1 + max(*received, *wanted)
-    aside = [(os.POSIX_SPAWN_DUP2, fd, above + place) for place, fd in enumerate(received)]
-    into = [(os.POSIX_SPAWN_DUP2, above + place, number) for place, number in enumerate(wanted)]
-    closed = [(os.POSIX_SPAWN_CLOSE, above + place) for place in range(len(received))]
+    taken = {0, 1, 2, *received, *wanted}
+    free = [number for number in range(len(taken) + len(received)) if number not in taken][: len(received)]
+    aside = [(os.POSIX_SPAWN_DUP2, fd, between) for fd, between in zip(received, free, strict=True)]
+    into = [(os.POSIX_SPAWN_DUP2, between, number) for between, number in zip(free, wanted, strict=True)]
+    closed = [(os.POSIX_SPAWN_CLOSE, between) for between in free]
     return [*aside, *EMPTY_INPUT, *into, *closed]
 
 

@@ -63,12 +63,21 @@ def become_supervisor(fds: list[int]) -> NoReturn:
         asked: dict[str, Any] = marshal.loads(read_all(order_fd))
         for fd in (order_fd, waiting):
             os.close(fd)
+        if 0 not in asked["descriptors"]:
+            open_empty_input()
         place_descriptors(rest, asked["descriptors"])
         confine(asked["order"], asked["info"], asked["parent"], asked["program"], asked["environment"])
     except Exception as error:  # noqa: BLE001 - the host learns of it only from this line
         os.write(2, f"toolgate: the sandbox cannot be set up: {error}\n".encode(errors="replace"))
     finally:
         os._exit(FAILED)
+
+
+def open_empty_input() -> None:
+    """Replace the server's own empty input, which all forks would share: a lock on it would outlive its program."""
+    empty = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
 
 
 def place_descriptors(received: list[int], wanted: list[int]) -> None:

@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import stat
+from itertools import islice
 
 from toolgate.sandbox.supervisor.kernel import LIBC
 
@@ -10,6 +12,8 @@ SYS_SCHED_GETATTR = {"x86_64": 315, "aarch64": 275, "riscv64": 275, "ppc64le": 3
 SCHED_ATTR_SIZE = 56
 IPC = ("shm", "sem", "msg")
 TERMINALS = ("/dev/pts", "/dev/pts/ptmx")
+MAX_ENTRIES = 1000
+"""Most entries of a directory in memory that are compared. At the start it holds only mount points."""
 TCP = {"TCP:": (2, 6), "TCP6:": (2,)}
 """Which words of a line count sockets: those in use, and those that were closed but keep their port for a while."""
 
@@ -27,7 +31,8 @@ def traces(memory: list[str], *, own_network: bool) -> tuple[object, ...]:
         read("/proc/self/limits"),
         *(read(f"/proc/sysvipc/{name}") for name in IPC),
         *((place.f_bfree, place.f_ffree) for place in map(os.statvfs, memory)),
-        *(owner_and_mode(path) for path in (*memory, *TERMINALS)),
+        *(entry for path in memory for entry in entries_in_memory(path)),
+        *(owner_and_mode(path) for path in TERMINALS),
         *(sockets() if own_network else ()),
     )
 
@@ -42,10 +47,41 @@ def scheduling() -> bytes:
     return found.raw
 
 
+def entries_in_memory(top: str) -> list[tuple[object, ...]]:
+    """Return what is in a directory in memory, and who may use it. Of what is mounted there, return only which it is.
+
+    A program can rename the directories on the way to a mount point, or close them to the next one.
+    """
+    found: list[tuple[object, ...]] = [(top, *owner_and_mode(top), *attributes(top))]
+    device, waiting = os.stat(top).st_dev, [top]
+    while waiting and len(found) < MAX_ENTRIES:
+        try:
+            with os.scandir(waiting.pop()) as directory:
+                entries = list(islice(directory, MAX_ENTRIES))
+            for entry in entries:
+                info = entry.stat(follow_symlinks=False)
+                is_here = info.st_dev == device
+                rights = (*owner_and_mode(entry.path), *attributes(entry.path)) if is_here else ()
+                found.append((entry.path, info.st_dev, info.st_ino, *rights))
+                if is_here and stat.S_ISDIR(info.st_mode):
+                    waiting.append(entry.path)
+        except OSError:  # it has been closed, and its mode shows that
+            continue
+    return found
+
+
+def attributes(path: str) -> list[str]:
+    """Return the names of a file's extended attributes: access lists are among them."""
+    try:
+        return os.listxattr(path, follow_symlinks=False)
+    except OSError:  # this kernel has none in memory
+        return []
+
+
 def owner_and_mode(path: str) -> tuple[int, ...]:
     """Return who owns a path and who may use it; empty if it does not exist."""
     try:
-        info = os.stat(path)
+        info = os.lstat(path)
     except OSError:
         return ()
     return info.st_uid, info.st_gid, info.st_mode
