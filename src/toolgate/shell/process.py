@@ -177,7 +177,7 @@ class ShellProcess:
         if self.view.checks:
             if self._sandbox.first is None:
                 return
-            waits = self._order is None or self._reused is not None
+            waits = self._command_text is None or self._reused is not None
             self.refusal = self._sandbox.view_difference(self.view.checks, watch=waits)
         if self.refusal:
             self.kill()
