@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -38,10 +37,26 @@ async def main():
 asyncio.run(main())
 """
 
+_GUARD = """
+import os, pathlib, shutil, signal, sys, time
+
+base = pathlib.Path(sys.argv[1])
+sys.stdin.read()
+try:
+    server = int((base / "data" / "postmaster.pid").read_text().split()[0])
+    os.kill(server, signal.SIGQUIT)
+    while pathlib.Path(f"/proc/{server}").exists():
+        time.sleep(0.05)
+except (OSError, IndexError):
+    pass
+shutil.rmtree(base, ignore_errors=True)
+"""
+"""Waits for the end of its input, and ends the server of a test process that was killed."""
+
 
 @contextlib.contextmanager
 def postgres_server() -> Iterator[str]:
-    """The address of a fresh server, for as long as the block lasts."""
+    """The address of a fresh server, for as long as the block lasts, or the process that is in it."""
     base = Path(tempfile.mkdtemp(prefix="toolgate-pg-"))
     before = os.environ.get("XDG_RUNTIME_DIR")
     os.environ["XDG_RUNTIME_DIR"] = str(
@@ -55,12 +70,15 @@ def postgres_server() -> Iterator[str]:
     else:
         os.environ["XDG_RUNTIME_DIR"] = before
     base.chmod(0o755)
-    server: Any = get_server(base / "data", cleanup_mode="stop")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-        shutil.rmtree(base, ignore_errors=True)
+    guard = subprocess.Popen(
+        [sys.executable, "-S", "-c", _GUARD, str(base)], stdin=subprocess.PIPE, start_new_session=True
+    )
+    with guard:  # at its end the input is closed, and the guard is waited for
+        server: Any = get_server(base / "data", cleanup_mode="stop")
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
 
 
 async def migrated(url: str) -> None:
