@@ -9,7 +9,8 @@ from toolgate.protocol.plan import Access
 
 Grant = tuple[str, str]
 _SYSTEM = ("/usr", "/opt", "/nix", "/gnu", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/var/lib/dpkg", "/proc")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+"""Devices of the host that commands can use."""
 
 
 def cover(directory: str, excluded: Collection[str]) -> Iterator[Grant]:
@@ -37,7 +38,7 @@ def system_grants(private: Collection[str]) -> Iterator[Grant]:
     for path in _SYSTEM:
         yield path, "read"
     yield from cover("/etc", private)
-    for path in _DEVICES:
+    for path in DEVICES:
         yield path, "write"
 
 

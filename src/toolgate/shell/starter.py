@@ -14,6 +14,7 @@ from toolgate.process.executables import find_bash
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.control_groups import ControlGroup
+from toolgate.sandbox.device_modes import device_modes
 from toolgate.sandbox.git.git_list import GitList
 from toolgate.sandbox.git.watch import RepositoryWatch
 from toolgate.sandbox.launcher import Launcher
@@ -99,6 +100,7 @@ class Starter:
         self._copies: dict[ShellProcess, list[str]] = {}
         """Private copies of the scripts that each shell runs."""
         self._watch = RepositoryWatch(self.views.opened, self.views.repository)
+        self._devices = device_modes() if layer.mounts and os.geteuid() == 0 else None
         self._sandboxes = SandboxPool(self._launcher, self.views, self.places, self._joined)
         self._networks: dict[Access, SharedNetwork | None] = {}
         """The network that commands of one access share, since the first job; None if there can be none."""
@@ -328,9 +330,13 @@ class Starter:
 
     async def ended(self, process: ShellProcess, *, heard: bool = True) -> list[str]:
         """Return notes about a command that ended. Files that it planted have been set aside."""
-        if not self._is_watched(process):
-            return []
-        return await self._watch.ended(process, process.view.git, heard=heard)
+        changed = self._devices.restore() if self._devices is not None else []
+        notes = [
+            f"toolgate: the mode of {path} was restored: it is a device of the whole machine\n" for path in changed
+        ]
+        if self._is_watched(process):
+            notes += await self._watch.ended(process, process.view.git, heard=heard)
+        return notes
 
     def _is_watched(self, process: ShellProcess) -> bool:
         return self.layer.mounts and process.view.access == "write"

@@ -154,11 +154,12 @@ def place_descriptor(kind: str, target: str, source_fd: int) -> None:
 
 
 def make_devices(target: str) -> None:
-    """Create the devices that every program expects, and no others."""
+    """Create the devices that every program expects, and no others. Root could otherwise change the host's modes."""
     mount("tmpfs", target, "tmpfs", MS_NOSUID, "size=16m,mode=0755")
     for name in DEVICES:
         make_point(f"{target}/{name}", is_directory=False)
         mount(f"/dev/{name}", f"{target}/{name}", "", MS_BIND)
+        restrict_mount(f"{target}/{name}", ATTR_RDONLY | ATTR_NOSUID, recursive=False)  # they can be written to
     for name, goal in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         os.symlink(f"/proc/self/fd{goal}", f"{target}/{name}")
     os.mkdir(f"{target}/shm", 0o1777)
