@@ -1,13 +1,17 @@
 """The host's end of the pipe through which a shell hands over its state."""
 
 import asyncio
+import fcntl
 import os
 import resource
 from pathlib import Path
 
 import pytest
 
+from tests.sandbox.kit import VIEWED, python
+from tests.sandbox.test_reusable import WHICH, run_settled
 from tests.support.shells import EVERY_LAYER, Shells
+from toolgate.sandbox import state_pipe
 from toolgate.sandbox.state_pipe import MAX_BYTES, StatePipe
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
@@ -49,12 +53,64 @@ async def test_what_was_taken_is_not_in_the_state_of_the_next_shell(path: Path) 
     pipe = StatePipe(str(path))
     try:
         await write(path, b"x" * (MAX_BYTES + 1_000_000))
-        assert pipe.take() is None
+        assert pipe.take() == (None, True)
         await write(path, b"second")
-        assert pipe.take() == b"second"
-        assert pipe.take() == b""
+        assert pipe.take() == (b"second", True)
+        assert pipe.take() == (b"", True)
     finally:
         pipe.close()
+
+
+def fill(path: Path, size: int) -> None:
+    """Enlarge the pipe, and write into it without waiting."""
+    fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        fcntl.fcntl(fd, 1031, size)  # F_SETPIPE_SZ
+        assert os.write(fd, b"x" * size) == size
+    finally:
+        os.close(fd)
+
+
+async def test_a_pipe_that_was_enlarged_is_read_to_its_end(path: Path) -> None:
+    pipe = StatePipe(str(path))
+    try:
+        fill(path, 1 << 20)
+        assert pipe.take() == (b"x" * (1 << 20), True)
+        assert pipe.take() == (b"", True)
+    finally:
+        pipe.close()
+
+
+async def test_a_pipe_that_holds_more_than_is_read_at_once_is_not_empty(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_pipe, "_MAX_CHUNKS", 8)
+    pipe = StatePipe(str(path))
+    try:
+        fill(path, 1 << 20)
+        assert pipe.take() == (None, False)
+    finally:
+        pipe.close()
+
+
+FILL = """
+fd = os.open("/run/toolgate/state", os.O_WRONLY | os.O_NONBLOCK)
+fcntl.fcntl(fd, 1031, 1 << 20)
+assert os.write(fd, b"x" * 900_000) == 900_000
+"""
+
+
+@VIEWED
+def test_a_sandbox_is_not_used_again_if_its_pipe_is_not_empty(shells: Shells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_pipe, "_MAX_CHUNKS", 2)
+    monkeypatch.setattr(state_pipe, "_PAUSE", 1000)
+    before, filled, _, after = run_settled(
+        shells, f"x=before; {WHICH}", f"{python(FILL)}\n{WHICH}; kill -9 $$", "x=after", f"echo $x; {WHICH}"
+    )
+
+    assert filled.stdout == before.stdout
+    assert after.stdout.splitlines()[0] == "after"
+    assert after.stdout.splitlines()[-1] not in before.stdout
 
 
 async def test_more_than_a_state_may_have_is_read_and_dropped(path: Path) -> None:

@@ -10,8 +10,8 @@ MAX_BYTES = 4 << 20
 """A larger state is dropped, and the last known one stays."""
 _CHUNK = 1 << 16
 """Capacity of a pipe in bytes."""
-_MAX_CHUNKS = 16
-"""Most chunks that a pipe can hold: a command without rights cannot make it larger than 1 MiB."""
+_MAX_CHUNKS = MAX_BYTES // _CHUNK + 1
+"""Most chunks that are read at once. A pipe has more only if somebody enlarged it, or writes without end."""
 _MODE = 0o600
 _PAUSE = 0.001
 """Seconds between two reads. A shell writes its state in many small pieces, and a command may write without end."""
@@ -62,18 +62,22 @@ class StatePipe:
 
     def text(self) -> bytes | None:
         """Return what the shell wrote; None if it was too much. Call it after the shell has ended."""
-        self._take()
-        return None if self._is_too_large else bytes(self._text)
+        return self._rest()[0]
 
-    def take(self) -> bytes | None:
-        """Return what the shell wrote, as `text` does, and forget it: the next shell writes into the same pipe."""
-        text = self.text()
-        for _ in range(_MAX_CHUNKS):
-            if not self._take():
-                break
+    def take(self) -> tuple[bytes | None, bool]:
+        """Return what the shell wrote, as `text` does, and forget it: the next shell writes into the same pipe.
+
+        Also return whether the pipe is empty. If not, part of this text would be in the next one: use another pipe.
+        """
+        text, is_empty = self._rest()
         self._text.clear()
         os.fchmod(self._fd, _MODE)  # a command may have changed it, and the next shell could not write its state
-        return text
+        return text, is_empty
+
+    def _rest(self) -> tuple[bytes | None, bool]:
+        """Read what is left, and return the whole text and whether the pipe is empty now."""
+        is_empty = any(not self._take() for _ in range(_MAX_CHUNKS))
+        return (bytes(self._text) if is_empty and not self._is_too_large else None), is_empty
 
     def close(self) -> None:
         """Close and remove the pipe. Call it once."""

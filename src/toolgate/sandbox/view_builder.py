@@ -168,8 +168,9 @@ class ViewBuilder:
         if self._host_mounts is not None:
             shown = (*self._tools, *self._readable, *self._extra, *(os.path.join(self.root, path) for path in locked))
             files = files_of((path, "") for path in shown)
-            return (self._host_mounts.changes(), *self.protected.identity(), *files)
-        return (*self.protected.identity(), *files_of(self._root_grants(access, locked)))
+            return (private_configuration(), self._host_mounts.changes(), *self.protected.identity(), *files)
+        files = files_of(self._root_grants(access, locked))
+        return (private_configuration(), *self.protected.identity(), *files)
 
     def _root_grants(self, access: Access, locked: tuple[str, ...]) -> Iterator[Grant]:
         hidden = [os.path.join(self.root, RUNTIME), *self.protected.outputs_of_nobody(), *self._hidden, *self._secrets]

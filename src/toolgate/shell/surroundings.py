@@ -46,7 +46,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         cwd=directory,
         home=environment.get("HOME", ""),
         scratch=scratch,
-        hidden=_private(),
+        hidden=_paths(private_configuration()),
         kind=_kinds(workspace),
         entries=_entries(workspace),
         functions=definitions(state.functions.decode(errors="replace")),
@@ -79,9 +79,9 @@ class _Aliases(Mapping[str, str]):
         return len(self._aliases)
 
 
-@functools.cache
-def _private() -> frozenset[str]:
-    return frozenset(path for path, _ in private_configuration())
+@functools.lru_cache(maxsize=1)
+def _paths(found: tuple[tuple[str, bool], ...]) -> frozenset[str]:
+    return frozenset(path for path, _ in found)
 
 
 def _is_code(variable: Variable) -> bool:
