@@ -46,6 +46,12 @@ os.setxattr("/dev/shm", "system.posix_acl_default", nobody_may)
 DISK_PRIORITY = "assert call((251, 30), 1, 1, 3 << 13) == 0"
 
 
+@pytest.fixture(autouse=True)
+def own_mounts(shells: Shells) -> None:
+    """Whatever is mounted on the host ends a waiting sandbox, and other tests mount small disks."""
+    shells.own_mounts = True
+
+
 async def settled(session: ShellSession) -> None:
     """Wait until a sandbox waits for the next command, and nothing may change which one it is.
 
@@ -55,6 +61,8 @@ async def settled(session: ShellSession) -> None:
     starter, _ = session._parts()
     while True:
         await asyncio.sleep(0.005)
+        if session._preparing is not None:  # during a command, it would start a second sandbox
+            continue
         sandboxes = starter._sandboxes._sandboxes
         if starter._spares or (any(one.is_idle for one in sandboxes) and not any(map(is_busy, sandboxes))):
             return

@@ -23,6 +23,8 @@ from typing import TypeVar
 
 import pytest
 
+from toolgate.sandbox.supervisor import kernel
+
 T = TypeVar("T")
 
 NOBODY = 65534
@@ -120,8 +122,11 @@ _MAX_SECONDS = 300
 """Seconds after which a copy of this process ends, also if nobody waits for it any more."""
 
 
-def run_apart(uid: int, function: Callable[[], T]) -> T:
-    """The same in a copy of this process in any case: its limits, its memory and its children are its own."""
+def run_apart(uid: int, function: Callable[[], T], namespaces: int = 0) -> T:
+    """The same in a copy of this process in any case: its limits, its memory and its children are its own.
+
+    `namespaces` are flags of `unshare`: what other tests do to these parts of the machine is not seen there.
+    """
     _skip_if_closed(uid)
     everything_imported()
     reading, writing = os.pipe()
@@ -130,7 +135,7 @@ def run_apart(uid: int, function: Callable[[], T]) -> T:
         child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(uid, function, writing)
+        _child(uid, function, writing, namespaces)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         data = pipe.read()
@@ -142,10 +147,12 @@ def run_apart(uid: int, function: Callable[[], T]) -> T:
     return result
 
 
-def _child(uid: int, function: Callable[[], object], writing: int) -> None:
+def _child(uid: int, function: Callable[[], object], writing: int, namespaces: int) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(_MAX_SECONDS)
     try:
+        if namespaces:
+            _leave(namespaces)
         if os.geteuid() == 0:
             os.setgroups([])
             os.setresgid(uid, uid, uid)
@@ -159,3 +166,17 @@ def _child(uid: int, function: Callable[[], object], writing: int) -> None:
             pipe.write(answer)
     finally:
         os._exit(0)
+
+
+def _leave(namespaces: int) -> None:
+    """Get namespaces that no other process is in. Only root keeps its rights there; others get a new user namespace.
+
+    Where the kernel refuses, nothing changes.
+    """
+    is_root = os.geteuid() == 0
+    try:
+        kernel.unshare(namespaces if is_root else namespaces | kernel.CLONE_NEWUSER)
+    except OSError:
+        return
+    if namespaces & kernel.CLONE_NEWNS:
+        kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)  # what the host mounts does not spread

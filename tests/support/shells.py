@@ -16,6 +16,7 @@ from toolgate.runtime.policy.globs import PathGlob
 from toolgate.sandbox.bubblewrap import find_bubblewrap
 from toolgate.sandbox.layer import Layer
 from toolgate.sandbox.native_layers import NativeLayer, probe
+from toolgate.sandbox.supervisor.kernel import CLONE_NEWNS
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
@@ -69,6 +70,9 @@ class Shells:
     owner: str = ""
     """The session whose outputs the shell sees; without one it is nobody's."""
 
+    own_mounts: bool = False
+    """Whether sessions do not see what other tests mount meanwhile, which only tests of root can."""
+
     @property
     def access(self) -> Access:
         """The widest access that asks nobody and that the layer can enforce."""
@@ -86,6 +90,8 @@ class Shells:
 
     def run(self, script: Callable[[ShellSession], Awaitable[T]]) -> T:
         """What `script` returns, given a session."""
+        if self.own_mounts and os.geteuid() == 0:
+            return run_apart(self.uid, lambda: asyncio.run(self._session(script)), CLONE_NEWNS)
         return run_as(self.uid, lambda: asyncio.run(self._session(script)))
 
     def run_apart(self, script: Callable[[ShellSession], Awaitable[T]]) -> T:

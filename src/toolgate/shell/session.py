@@ -90,6 +90,8 @@ class ShellSession(AsyncClosing):
         self._watchers: set[asyncio.Task[None]] = set()
         self._closed = False
         self._answered = 0.0
+        self._preparing: asyncio.TimerHandle | None = None
+        """When shells are started in advance next; None if enough were started."""
         self._exported: tuple[tuple[ShellState, ...], str | None] | None = None
         self._lost_notes: list[str] = []
         """Notes about lost state, for the next command's answer."""
@@ -360,7 +362,7 @@ class ShellSession(AsyncClosing):
         loop.call_soon(starter.close, run.process)
         # starting a shell blocks the event loop, and the caller has long output to cut or an answer to store
         wait = _START_SECONDS if result.truncated else _ANSWER_SECONDS if starter.has_spare else 0.0
-        loop.call_later(wait, self._prepare, access)
+        self._prepare_in(wait, access)
         self._answered = time.monotonic()
         return result
 
@@ -384,8 +386,15 @@ class ShellSession(AsyncClosing):
             )
         return lines
 
+    def _prepare_in(self, seconds: float, access: Access) -> None:
+        """Start shells in advance after so many seconds, and not at the time that was set before."""
+        if self._preparing is not None:
+            self._preparing.cancel()
+        self._preparing = asyncio.get_running_loop().call_later(seconds, self._prepare, access)
+
     def _prepare(self, access: Access) -> None:
         """Start shells in advance. While a command runs, they do not get their state yet."""
+        self._preparing = None
         if self._closed or self._made is None:
             return
         starter, history = self._made
@@ -398,7 +407,7 @@ class ShellSession(AsyncClosing):
             return
         slots.keep_waiting(self, starter.discard)
         if not enough:
-            asyncio.get_running_loop().call_later(_ANSWER_SECONDS, self._prepare, access)
+            self._prepare_in(_ANSWER_SECONDS, access)
 
     def _hand_over(self, run: CommandRun, access: Access, deadline: float | None = None) -> CommandResult:
         job = self.jobs.add(run)

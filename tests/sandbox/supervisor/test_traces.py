@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.privileges import run_apart
+from toolgate.sandbox.supervisor.kernel import CLONE_NEWIPC, CLONE_NEWNET
 from toolgate.sandbox.supervisor.traces import traces
 
 
 def changed_by(action: Callable[[], object], memory: list[str]) -> bool:
-    """Whether an action in a process of its own leaves a trace."""
+    """Whether an action leaves a trace, in a process with a network and System V IPC that no other test changes."""
 
     def compare() -> bool:
         before = traces(memory, own_network=True)
@@ -21,7 +22,7 @@ def changed_by(action: Callable[[], object], memory: list[str]) -> bool:
         del kept
         return before != after
 
-    return run_apart(os.getuid(), compare)
+    return run_apart(os.getuid(), compare, CLONE_NEWIPC | CLONE_NEWNET)
 
 
 def test_nothing_leaves_no_trace() -> None:
