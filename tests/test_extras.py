@@ -119,6 +119,22 @@ def test_a_command_without_its_packages_is_one_line(
     assert done.stderr.count("\n") == 1
 
 
+def test_the_plain_chat_needs_no_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("words of a file\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    code = f"{_without('rich', 'prompt_toolkit')} from toolgate.cli import main; sys.exit(main(sys.argv[1:]))"
+    lines = "read_file path=a.txt\n/show\n!cat a.txt\n"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, "chat", "--coding"], input=lines, capture_output=True, text=True, check=False
+    )
+
+    assert "is not installed" not in done.stderr
+    assert done.stderr.count("words of a file") == 2
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize(
     ("statement", "module", "extra"),
     [

@@ -14,7 +14,8 @@ from toolgate.cli.parser import own_tools
 from toolgate.cli.sh.line_source import EndOfInput, PlainLines
 from toolgate.cli.terminal_approver import terminal_approver
 from toolgate.cli.visible import prose, visible
-from toolgate.errors import ToolgateError
+from toolgate.errors import MissingPackage, ToolgateError
+from toolgate.extras import require_extra
 from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ async def _converse(args: argparse.Namespace) -> int:
     model, tools = model_from_settings(settings.model), own_tools(args)
     async with assemble(settings, model=model, tools=tools, approver=approver) as stack:
         conversation = await conversation_for(stack, args)
-        return await PlainChat(conversation).talk(MessageLines(sys.stdin.fileno(), "> " if _is_terminal() else ""))
+        chat = PlainChat(conversation)
+        if _is_terminal() and (missing := _missing_package()):
+            chat.say(translate("Answers are plain text here. {missing}", missing=missing))
+        return await chat.talk(MessageLines(sys.stdin.fileno(), "> " if _is_terminal() else ""))
 
 
 class MessageLines(PlainLines):
@@ -76,7 +80,10 @@ class PlainChat:
                 return int(self._failed)
 
     async def _turn(self, text: str) -> None:
+        before = len(self._results)
         await self.run_turn(await self._conversation.send(text, self.say))
+        if text.startswith("!") and len(self._results) > before:  # the person's own command: nobody reads it for them
+            self.show_call(None)
 
     async def run_turn(self, stream: TurnStream) -> bool:
         """Print a turn to its end; return whether it succeeded."""
@@ -114,8 +121,8 @@ class PlainChat:
         return False
 
     def _handle(self, event: Any) -> None:
+        from toolgate.cli.chat.retry_words import describe_retry
         from toolgate.cli.chat.tool_card import describe_call
-        from toolgate.cli.chat.turn_view import describe_retry
 
         name = type(event).__name__
         if name == "ToolCallInfo":
@@ -164,6 +171,15 @@ class PlainChat:
         """Print which session is continued."""
         session = self._conversation.session
         self.say(translate("Continuing {value}.", value=session.id if session else translate("nothing")))
+
+
+def _missing_package() -> str:
+    """Return what to install for a chat with colours, cards and keys; empty if nothing is missing."""
+    try:
+        require_extra("cli")
+    except MissingPackage as error:
+        return str(error)
+    return ""
 
 
 def _is_terminal() -> bool:

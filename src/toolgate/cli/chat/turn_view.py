@@ -24,11 +24,12 @@ from toolgate.cli.chat.answer_words import answer_line
 from toolgate.cli.chat.approval_words import APPROVAL_WORDS
 from toolgate.cli.chat.markdown import MarkdownStream
 from toolgate.cli.chat.pictures import prepared
+from toolgate.cli.chat.retry_words import describe_retry
 from toolgate.cli.chat.task_cards import TaskCards, activity_words
 from toolgate.cli.chat.tool_card import ToolCard, duration
 from toolgate.cli.chat.typed_ahead import TypedAhead
 from toolgate.cli.visible import prose
-from toolgate.language.translate import translatable, translate
+from toolgate.language.translate import translate
 from toolgate.protocol.calls import ToolDenied
 
 if TYPE_CHECKING:
@@ -285,24 +286,6 @@ def _failure(event: TurnFailed) -> Any:
         return Text.assemble(("✗ ", "bold red"), (event.code, "bold red"), f" {prose(event.message)}")
     advice = f"\n  {prose(event.advice)}" if event.advice else ""
     return Text.assemble(("✗ ", "bold red"), (event.code, "red"), (f" {prose(event.cause)}", "bold"), (advice, "cyan"))
-
-
-_RETRIES = {
-    "MODEL_RATE_LIMIT": translatable("rate-limited"),
-    "MODEL_UNAVAILABLE": translatable("the model does not answer"),
-}
-
-
-def describe_retry(event: ModelRetry) -> str:
-    """Say why and when the model is asked again; `{seconds}` stands for the time that is left."""
-    why = translate(_RETRIES.get(event.code, translatable("the model failed")))
-    return translate(
-        "{why}, retrying in {seconds} ({attempt} of {of})",
-        why=why,
-        seconds="{seconds}",
-        attempt=event.attempt,
-        of=event.of,
-    )
 
 
 def compaction_lines(canvas: Canvas, event: Compacted) -> list[str]:
