@@ -29,7 +29,7 @@ async def serve_stdio(agent: EditorAgent, *, stdin: int = 0, stdout: int = 1) ->
 class MessageReader(asyncio.StreamReader):
     """Skips lines that are not JSON objects, because the SDK would end at one."""
 
-    _begun = False
+    _in_message = False
     """Whether the SDK has read the beginning of a line that is longer than the limit."""
 
     async def readuntil(self, separator: Any = b"\n") -> bytes:
