@@ -176,7 +176,7 @@ async def test_a_read_only_or_silent_database_refuses_clearly_and_recovers_by_it
     await machines.ready(worker)
     session = await machines.session()
     name = own_url.partition("?")[0].rpartition("/")[2]
-    monkeypatch.setattr(runner, "PATIENCE", 1.0)
+    monkeypatch.setattr(runner, "WRITE_SECONDS", 1.0)
     await _read_only(own_url, name, "on")
     await restart(own_url)
     with pytest.raises(StoreError, match="read-only"):
@@ -193,7 +193,7 @@ async def test_a_read_only_or_silent_database_refuses_clearly_and_recovers_by_it
         proxy.heal()
         await slow.aclose()
         await db.close()
-    monkeypatch.setattr(runner, "PATIENCE", 20.0)
+    monkeypatch.setattr(runner, "WRITE_SECONDS", 20.0)
     ended = await machines.ended((await _sent(machines, session)).id)
 
     assert ended.status == "done"
