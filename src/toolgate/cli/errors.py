@@ -89,7 +89,7 @@ def _explain(command: str, error: Exception) -> int:
 
     if isinstance(error, ModuleNotFoundError):
         error = missing_package(error) or error
-    if isinstance(error, ValidationError) and error.title.endswith(("Settings", "_Loose")):
+    if isinstance(error, ValidationError) and error.title.endswith("Settings"):
         from toolgate.settings import explain
 
         return _complain(command, explain(error), 2)

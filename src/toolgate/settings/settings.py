@@ -26,7 +26,7 @@ from toolgate.settings.served import DistributedSettings, GatewaySettings, Limit
 from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
 
 
-class _TopLevel(Area):
+class _TopLevelSettings(Area):
     """The settings that belong to no area."""
 
     variable_prefix = "TOOLGATE_"
@@ -65,7 +65,7 @@ AREAS: dict[str, type[Area]] = {
 }
 """Field of `Settings` → the model of that area."""
 
-READ: dict[str, type[Area]] = {**AREAS, "": _TopLevel}
+READ: dict[str, type[Area]] = {**AREAS, "": _TopLevelSettings}
 """Table of the config file (the empty name: outside of all tables) → the model that reads it."""
 
 
@@ -209,7 +209,7 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
     read: dict[str, Any] = {
         name: _one(model, values.get(name, {}), present) for name, model in AREAS.items() if name not in given
     }
-    top_level = _one(_TopLevel, values.get("", {}), present)
+    top_level = _one(_TopLevelSettings, values.get("", {}), present)
     return {
         **read,
         "policy_file": top_level.policy_file or users_policy(os.environ),
