@@ -132,7 +132,7 @@ def _may_overwrite(scope: Scope, target: Word) -> None:
 
 
 def _into(scope: Scope, source: Word, directory: str, *, recursive: bool, keeps: bool) -> None:
-    """Note what is put into a directory. A name from a variable is not known, which is no reason to ask."""
+    """Note what is put into a directory. If the name comes from a variable, nobody is asked for that reason alone."""
     for name in _names_of(scope, source):
         final = posixpath.normpath(f"{directory}/{name}")
         scope.written.add(final)
