@@ -7,11 +7,11 @@ same as after a normal import. For a name that cannot be found this way, the pac
 
 from __future__ import annotations
 
-import dis
+import ast
 import importlib
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -45,7 +45,7 @@ class _LazyFinder:
         if fullname != self._package and not fullname.startswith(f"{self._package}."):
             return None
         spec = PathFinder.find_spec(fullname, path)
-        if spec is not None and spec.submodule_search_locations is not None and hasattr(spec.loader, "get_code"):
+        if spec is not None and spec.submodule_search_locations is not None and hasattr(spec.loader, "get_source"):
             lazy: Any = _LazyLoader(spec.loader)
             spec.loader = lazy
         return spec
@@ -76,11 +76,10 @@ class _LazyPackage(ModuleType):
         own = self.__dict__
         lazy: _LazyLoader | None = own.get(_STATE)
         if lazy is None or threading.get_ident() in lazy.running:
-            return _attribute(
-                self, name
-            )  # another thread has finished, or the package's code has not defined the name yet
+            # another thread has finished, or the package's code has not defined the name yet
+            return _attribute(self, name)
         if lazy.names is None:
-            lazy.names = _imported_names(lazy.loader.get_code(own["__name__"]))
+            lazy.names = _imported_names(lazy.loader.get_source(own["__name__"]))
         if (found := lazy.names.get(name)) is not None:
             module, attribute = found
             value = own[name] = getattr(importlib.import_module(module, own["__package__"]), attribute)
@@ -118,22 +117,27 @@ def _run_init(package: ModuleType, lazy: _LazyLoader) -> None:
     own.pop(_STATE, None)
 
 
-def _imported_names(code: Any) -> dict[str, tuple[str, str]]:
-    """Map each name that the code imports from the package's modules to the module and the name there."""
+def _imported_names(source: str) -> dict[str, tuple[str, str]]:
+    """Map each name that a package imports from its modules (`from .x import y`) to the module and the name there.
+
+    A name that the code also binds in another way is left out: only running the code tells its value.
+    """
     found: dict[str, tuple[str, str]] = {}
-    constants: list[Any] = [0, 0]
-    module = attribute = ""
-    for step in dis.get_instructions(code):
-        if step.opname.startswith("LOAD_CONST") or step.opname == "LOAD_SMALL_INT":
-            constants = [constants[-1], step.argval]
-        elif step.opname == "IMPORT_NAME":
-            level = constants[0]
-            module, attribute = ("." * level + step.argval if level else ""), ""
-        elif step.opname == "IMPORT_FROM":
-            attribute = step.argval
-        elif step.opname == "STORE_NAME":
-            found.pop(step.argval, None)
-            if module.strip(".") and attribute:
-                found[step.argval] = module, attribute
-            attribute = ""
+    for statement in ast.parse(source).body:
+        for name in _bound_names(statement):
+            found.pop(name, None)
+        if isinstance(statement, ast.ImportFrom) and statement.level and statement.module:
+            module = "." * statement.level + statement.module
+            found |= {alias.asname or alias.name: (module, alias.name) for alias in statement.names}
     return found
+
+
+def _bound_names(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement may bind."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
