@@ -201,6 +201,8 @@ def test_parsing_accepts_a_null_error() -> None:
 def test_json_never_holds_what_json_cannot_say(number: float) -> None:
     with pytest.raises(ValueError, match="JSON"):
         ToolResponse.success({"x": number}, "done").to_json()
+    with pytest.raises(ValueError, match="JSON"):
+        ToolResponse.failure(ErrorCode.NOT_FOUND, "Gone.", data={"x": number}).to_json()
 
 
 def test_a_copy_may_be_made() -> None:

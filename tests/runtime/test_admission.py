@@ -115,6 +115,39 @@ async def test_a_broken_tool_rests_although_it_has_passed_before() -> None:
     assert await passes(toolset) == "CIRCUIT_OPEN"
 
 
+async def test_an_unknown_tool_is_refused_without_state_of_its_own_once_the_tools_were_looked_up() -> None:
+    toolset = registry_of(ProbeTool()).toolset(CODING, ToolContext())
+    results = []
+    for looked_up in (False, True):
+        pending = toolset.handle(call("unknown"))
+        results.append(await pending)
+        assert (pending.state is None) is looked_up
+    first, second = ({**result.to_dict(), "data": result.response.data} for result in results)
+    assert first == second
+    assert code_of(results[1]) == "TOOL_NOT_FOUND"
+
+
+async def test_a_tool_that_was_unknown_runs_as_soon_as_it_is_registered() -> None:
+    registry = registry_of(ProbeTool(name="other"))
+    toolset = registry.toolset(CODING, ToolContext())
+    assert [await passes(toolset) for _ in range(2)] == ["TOOL_NOT_FOUND"] * 2
+    registry.register(ProbeTool())
+    assert await passes(toolset) is None
+    assert "other, probe." in (await toolset.handle(call("unknown"))).message
+
+
+async def test_a_registry_that_hides_the_name_of_a_tool_still_runs_it() -> None:
+    class Secretive(ToolRegistry):
+        def names(self) -> list[str]:
+            return []
+
+    registry = Secretive()
+    registry.register(ProbeTool())
+    toolset = CallableToolset(registry, ToolContext(mode=CODING))
+    assert code_of(await toolset.handle(call("unknown"))) == "TOOL_NOT_FOUND"
+    assert await passes(toolset) is None
+
+
 async def test_the_example_for_unreadable_arguments_names_only_what_is_required(tmp_path: Path) -> None:
     async with toolgate.open(tmp_path, CODING) as toolset:
         result = await toolset.handle(ToolCall(id="1", name="read_file", arguments='{"arguments": '))

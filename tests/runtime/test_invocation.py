@@ -4,9 +4,12 @@ from time import perf_counter
 
 import pytest
 
+from tests.kit import ProbeTool
 from toolgate import ErrorCode, ToolContext, ToolResponse
 from toolgate.protocol.record import Decision
 from toolgate.runtime.invocation import Invocation
+from toolgate.runtime.resolved_tool import ResolvedTool
+from toolgate.tools.declaration import declaration_of
 
 
 def invocation(arguments: str = "{}") -> Invocation:
@@ -31,7 +34,19 @@ def test_a_refusal_in_words_is_complete_and_is_the_verdict() -> None:
     response = call.refuse_in_words("arguments", ErrorCode.INVALID_PARAM, "no JSON")
     assert response.context == {"cwd": ".", "params_input": '{"a": '}
     assert list(response.stats) == ["time_ms"]
+    assert call.in_words
     assert call.verdict() == Decision(decision="deny", gate="arguments", reason="no JSON")
+
+
+def test_words_are_not_all_of_a_refusal_if_the_tool_has_a_render_of_its_own() -> None:
+    class Loud(ProbeTool):
+        def render(self, response: ToolResponse) -> str:
+            return response.text.upper()
+
+    tool, call = Loud(), invocation()
+    call.resolved = ResolvedTool(tool, declaration_of(tool))
+    call.refuse_in_words("arguments", ErrorCode.INVALID_PARAM, "no JSON")
+    assert not call.in_words
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from toolgate.protocol.codes import ErrorCode
+from toolgate.protocol.completion import refused
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime import denials
 from toolgate.runtime.arguments import SURELY_SMALL, ArgumentsError, parse_arguments
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.failures import failure_of
-from toolgate.runtime.invocation import Invocation
+from toolgate.runtime.invocation import Invocation, milliseconds_since
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.repair import example_of, likely_key, listed, problems_of, repair_message, unknown_keys
 from toolgate.runtime.resolved_tool import ResolvedTool
@@ -22,6 +23,8 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import declaration_of
 from toolgate.tools.foreign import foreign_params
 
+UNKNOWN_EXTRAS = {"failureCategory": "command_not_found"}
+"""`extras` of the result for an unknown tool."""
 _UNKNOWN, _INVALID = ErrorCode.TOOL_NOT_FOUND, ErrorCode.INVALID_PARAM
 
 
@@ -43,7 +46,8 @@ class Admission:
         self._registry = registry
         self._context = context
         self._breaker = breaker
-        self._entries: dict[str, ResolvedTool] = {}
+        self.resolved: dict[str, ResolvedTool] = {}
+        """The tools that were looked up. If the available ones are known (`_current`), these are all that exist."""
         self._changes = registry.changes
         self._is_cacheable = registry.is_cacheable
         self._available: _Available | None = None
@@ -51,7 +55,7 @@ class Admission:
     def admit(self, invocation: Invocation) -> ToolResponse | None:
         """The refusal, or None: then the invocation has its tool, its arguments and its parameters."""
         try:
-            resolved = invocation.resolved = self._entries.get(invocation.name)
+            resolved = invocation.resolved = self.resolved.get(invocation.name)
             if resolved is None or not self._has_passed(resolved):
                 refusal = self._look_up(invocation)
                 if refusal is not None:
@@ -136,25 +140,33 @@ class Admission:
         tool = self._registry.get(name)
         if tool is None:
             return None
-        resolved, declaration = self._entries.get(name), self._registry.declaration(name)
+        resolved, declaration = self.resolved.get(name), self._registry.declaration(name)
         if (
             resolved is None
             or resolved.tool is not tool
             or (declaration or resolved.declaration) is not resolved.declaration
         ):
-            resolved = self._entries[name] = ResolvedTool(tool, declaration or declaration_of(tool))
+            resolved = self.resolved[name] = ResolvedTool(tool, declaration or declaration_of(tool))
         return resolved
 
+    def unknown(self, name: str, arguments: str, started: float) -> ToolResponse | None:
+        """The complete refusal of a call of a tool that is not in `resolved`. None: `admit` finds out if it exists."""
+        known = self._current()
+        if known is None:
+            return None
+        return refused(_UNKNOWN, known.unknown.message(name), arguments, milliseconds_since(started))
+
     def _unknown(self, invocation: Invocation) -> ToolResponse:
-        invocation.extras = {"failureCategory": "command_not_found"}
+        invocation.extras = UNKNOWN_EXTRAS.copy()
         return invocation.refuse_in_words("resolve", _UNKNOWN, self._find_available().unknown.message(invocation.name))
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""
         return self._find_available().names
 
-    def _find_available(self) -> _Available:
-        context, known = self._context, self._available
+    def _current(self) -> _Available | None:
+        """The available tools as they were looked up, if nothing that they depend on has changed since."""
+        known, context = self._available, self._context
         if (
             known is not None
             and known.changes == self._changes.count
@@ -163,6 +175,12 @@ class Admission:
             and self._breaker.quiet
         ):
             return known
+        return None
+
+    def _find_available(self) -> _Available:
+        if (known := self._current()) is not None:
+            return known
+        context = self._context
         found = [resolved for name in self._registry.names() if (resolved := self.resolve(name)) is not None]
         names = [resolved.name for resolved in found if self._shows(resolved)]
         lasts = self._is_cacheable and self._breaker.quiet and not any(resolved.rests for resolved in found)

@@ -24,16 +24,16 @@ class UnknownTool:
     """The message for a call of an unknown tool. Only names that the caller may use are listed."""
 
     def __init__(self, available: Sequence[str]) -> None:
-        self._names = f"available tools: {', '.join(available)}." if available else ""
+        names = f"available tools: {', '.join(available)}." if available else ""
         self._has_bash = not available or "Bash" in available
+        self._end = f"; {names}" if self._has_bash and names else names or "."
 
     def message(self, name: str) -> str:
         """The name that was called, and what can be called instead."""
-        shown = shown_name(name)
+        shown = name if len(name) <= _MAX_NAME and name.isprintable() else shown_name(name)
         if not self._has_bash:
-            return f"Unknown tool '{shown}'. CORRECTION: {self._names}"
-        names = f"; {self._names}" if self._names else "."
-        return f"Unknown tool '{shown}'. CORRECTION: to run a command use Bash(command=\"{shown} <args>\"){names}"
+            return f"Unknown tool '{shown}'. CORRECTION: {self._end}"
+        return f"Unknown tool '{shown}'. CORRECTION: to run a command use Bash(command=\"{shown} <args>\"){self._end}"
 
 
 def denied(

@@ -13,7 +13,7 @@ from toolgate.protocol.jsontext import encode, encode_result, scrub
 from toolgate.protocol.references import references
 from toolgate.protocol.unvalidated import maker, trusted
 from toolgate.runtime.failures import internal
-from toolgate.runtime.invocation import Invocation
+from toolgate.runtime.invocation import Invocation, milliseconds_since
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
 
@@ -39,7 +39,7 @@ def plain_result(invocation: Invocation, text: str, value: Any, limit: int) -> T
             "data": {"result": value},
             "text": text,
             "error": None,
-            "stats": {"time_ms": invocation.milliseconds()},
+            "stats": {"time_ms": milliseconds_since(invocation.started)},
             "context": {"cwd": ".", "params_input": invocation.arguments},
             "content": (),
         }
@@ -56,21 +56,19 @@ def plain_result(invocation: Invocation, text: str, value: Any, limit: int) -> T
     )
 
 
-def plain_refusal(invocation: Invocation, response: ToolResponse, limit: int) -> ToolResult | None:
-    """The result of a refusal that is complete already. None if there is more to it than its text."""
-    resolved, arguments, fields = invocation.resolved, invocation.arguments, response.__dict__
-    if not fields["context"] or (resolved is not None and not resolved.plain_render):
-        return None
-    text = fields["text"]
+def plain_refusal(call_id: str, response: ToolResponse, extras: dict[str, Any], limit: int) -> ToolResult | None:
+    """The result of a refusal that consists of words (`refused`). None if it has to be cut or cleaned first."""
+    fields = response.__dict__
+    text, arguments = fields["text"], fields["context"]["params_input"]
     if len(text) > limit or not text.isascii() or (type(arguments) is str and not arguments.isascii()):
         return None
     return _new_result(
         {
-            "tool_call_id": invocation.call_id,
+            "tool_call_id": call_id,
             "is_error": True,
             "output": text,
             "message": text,
-            "extras": invocation.extras,
+            "extras": extras,
             "response": response,
         }
     )

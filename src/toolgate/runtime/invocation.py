@@ -20,6 +20,11 @@ from toolgate.tools.context import ToolContext
 from toolgate.tools.declaration import Declaration
 
 
+def milliseconds_since(started: float) -> float:
+    """How long ago that was, by the performance counter."""
+    return int((perf_counter() - started) * 1_000_000) / 1000
+
+
 class Invocation:
     """The state of one call on its way through the pipeline."""
 
@@ -33,6 +38,8 @@ class Invocation:
     """What the policy or a person decided."""
     refused: tuple[Gate, ToolResponse] | None = None
     """The gate that refused the call, and its response."""
+    in_words = False
+    """The refusal is complete, and its text is what the model reads."""
     began = False
     """The breaker admitted the call and has to be told how it ended."""
     inner: Invocation | None = None
@@ -111,13 +118,14 @@ class Invocation:
 
     def refuse_in_words(self, gate: Gate, code: ErrorCode, message: str) -> ToolResponse:
         """Refuse the call with only a message. Returns the complete response."""
-        response = refused(code, message, self.arguments, self.milliseconds())
+        response = refused(code, message, self.arguments, milliseconds_since((self.inner or self).started))
         self.refused = gate, response
+        self.in_words = self.resolved is None or self.resolved.plain_render
         return response
 
     def milliseconds(self) -> float:
         """How long the call has run."""
-        return int((perf_counter() - (self.inner or self).started) * 1_000_000) / 1000
+        return milliseconds_since((self.inner or self).started)
 
     def verdict(self) -> Decision | None:
         """What was decided, if anything was."""

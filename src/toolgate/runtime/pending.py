@@ -42,9 +42,6 @@ class PendingResult:
     by the loop's next turn is run in the background.
     """
 
-    _result: ToolResult | None = None
-    _started = False
-    _cancelled = False
     _throw = False
     _hook: Callable[[], object] | None = None
     _driver: Task[Any] | None = None
@@ -55,8 +52,6 @@ class PendingResult:
     """How often this object has cancelled the driving task; each has to be undone (`Task.uncancel`)."""
     abandoned = False
     """The tool did not stop when it was cancelled, and still runs."""
-    started_at = 0.0
-    """When the call began, by the performance counter."""
     state: Any = None
     """State of the call, for the `Work`."""
 
@@ -68,6 +63,11 @@ class PendingResult:
         self._loop = loop
         self._unstarted = unstarted
         self._context = copy_context()
+        self._result: ToolResult | None = None
+        self._started = False
+        self._cancelled = False
+        self.started_at = 0.0
+        """When the call began, by the performance counter."""
 
     @property
     def tool_call_id(self) -> str:
@@ -133,22 +133,23 @@ class PendingResult:
         """Run the first step. None: the call has ended; else the coroutine and what it waits for."""
         self._started = True
         self.started_at = perf_counter()
+        if self._cancelled:
+            return self._open(self._work.cancelled(self))
         final = None
-        if not self._cancelled:
-            try:
-                work = self._work.run(self.call, self)
-                if not isinstance(work, ToolResult):
-                    return work, work.send(None)
-                self._result = work
-            except StopIteration as stop:
-                self._result = stop.value
-            except CancelledError:  # raised by the tool itself: the task was not cancelled
-                final = self._work.cancelled(self)
-            except BaseException as error:  # noqa: BLE001 - the runtime's own fault, and still the call is answered
-                final = self._work.broken(self, error)
-            if final is None and not self._cancelled:
-                return None
-        return self._open(final or self._work.cancelled(self))
+        try:
+            work = self._work.run(self.call, self)
+            if not isinstance(work, ToolResult):
+                return work, work.send(None)
+            self._result = work
+        except StopIteration as stop:
+            self._result = stop.value
+        except CancelledError:  # raised by the tool itself: the task was not cancelled
+            final = self._work.cancelled(self)
+        except BaseException as error:  # noqa: BLE001 - the runtime's own fault, and still the call is answered
+            final = self._work.broken(self, error)
+        if final is not None or self._cancelled:
+            return self._open(final or self._work.cancelled(self))
+        return None
 
     def _open(self, final: Coroutine[Any, Any, ToolResult]) -> Opening | None:
         """Run the first step of building the result of a call that has none of its own."""

@@ -19,7 +19,7 @@ from toolgate.protocol.envelope import ToolResponse, is_sound
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision
 from toolgate.runtime import denials
-from toolgate.runtime.admission import Admission
+from toolgate.runtime.admission import UNKNOWN_EXTRAS, Admission
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.execution import Executor
 from toolgate.runtime.failures import failure_of, internal
@@ -51,6 +51,7 @@ class Pipeline:
         self._context = context
         self._breaker: Breaker = runtime_state(context).breaker
         self._admission = Admission(registry, context, self._breaker)
+        self._resolved = self._admission.resolved
         self._unfinished = runtime_state(context).unfinished
         self._workspace = context.workspace
         self._limits = OutputLimits(context)
@@ -74,12 +75,21 @@ class Pipeline:
 
         Raises nothing but cancellation.
         """
-        invocation = pending.state = Invocation(call.id, call.name, call.arguments, self._context, pending.started_at)
+        name, arguments, started = call.name, call.arguments, pending.started_at
+        if name not in self._resolved and self._plain and not added_secrets:
+            refusal = self._admission.unknown(name, arguments, started)
+            result = None if refusal is None else plain_refusal(call.id, refusal, UNKNOWN_EXTRAS.copy(), self._plain)
+            if result is not None:
+                return result
+        invocation = pending.state = Invocation(call.id, name, arguments, self._context, started)
         refusal = self._admission.admit(invocation)
         if refusal is None:
             return self._run(invocation, pending)
-        result = plain_refusal(invocation, refusal, self._plain) if self._plain and not added_secrets else None
-        return self._end(invocation, refusal) if result is None else result
+        if invocation.in_words and self._plain and not added_secrets:
+            result = plain_refusal(call.id, refusal, invocation.extras or {}, self._plain)
+            if result is not None:
+                return result
+        return self._end(invocation, refusal)
 
     async def _run(self, invocation: Invocation, pending: PendingResult) -> ToolResult:
         """Handle a call that was admitted."""
