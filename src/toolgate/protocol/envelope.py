@@ -5,6 +5,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_serializer, model_validator
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import to_json
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.content import ImageContent
@@ -134,33 +135,26 @@ class ToolResponse(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """The envelope as plain JSON values; the key `error` exists exactly for errors."""
-        return _document(self.__dict__)
-
-    def to_json(self) -> str:
-        """The envelope as strict, compact JSON."""
-        return dump(_document(self.__dict__))
-
-
-def _document(fields: dict[str, Any]) -> dict[str, Any]:
-    """The envelope with these fields as plain JSON values."""
-    error = fields["error"]
-    if error is None:
-        return {
+        fields = self.__dict__
+        document = {
             "status": fields["status"]._value_,
             "data": fields["data"],
             "text": fields["text"],
             "stats": fields["stats"],
             "context": fields["context"],
         }
-    why = error.__dict__
-    return {
-        "status": fields["status"]._value_,
-        "data": fields["data"],
-        "text": fields["text"],
-        "stats": fields["stats"],
-        "context": fields["context"],
-        "error": {"code": why["code"]._value_, "message": why["message"]},
-    }
+        if fields["error"] is not None:
+            error = fields["error"].__dict__
+            document["error"] = {"code": error["code"]._value_, "message": error["message"]}
+        return document
+
+    def to_json(self) -> str:
+        """The envelope as strict, compact JSON."""
+        document = self.to_dict()
+        if "error" in document:
+            return dump(document)
+        text = to_json(document).decode()
+        return dump(document) if "N" in text or "I" in text else text  # the first letters of what `dump` looks for
 
 
 _KINDS = {"status": Status, "data": dict, "text": str, "stats": dict, "context": dict, "content": tuple}
