@@ -1,18 +1,20 @@
 """Locked files: what a sandbox hides, in every layer and as every user."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
 from tests.sandbox.kit import VIEWED
+from tests.sandbox.test_reusable import settled
 from tests.support.shells import CANARY, EVERY_LAYER, Shells
 from toolgate.command.analysis import analyse
 from toolgate.protocol.plan import Access
-from toolgate.shell.locked_files import LockedFiles
+from toolgate.shell.locked_files import LockedFiles, Look
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
-from toolgate.workspace import Workspace
+from toolgate.workspace import Workspace, file_guard
 from toolgate.workspace.file_guard import FileGuard
 
 
@@ -82,6 +84,54 @@ def test_a_file_that_appears_is_locked_for_the_next_command(shells: Shells) -> N
     assert "hidden from commands" in results[1].hint
 
 
+async def test_a_look_holds_until_the_call_waits() -> None:
+    others = [asyncio.ensure_future(asyncio.sleep(0)) for _ in range(3)]
+    look = Look()
+    before = look.holds
+    await asyncio.sleep(0)
+    assert (before, look.holds) == (True, False)
+    await asyncio.gather(*others)
+
+
+@VIEWED
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_command_that_waited_for_another_looks_again(
+    shells: Shells, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    monkeypatch.setattr(file_guard, "_MAX_FOLDERS", 1_500 if quick else -1)
+    place(shells, "plain")
+    shells.guarded = True
+
+    async def second(session: ShellSession) -> CommandResult:
+        look = await session.look()
+        return await session.execute("cat .env", look=look)
+
+    async def script(session: ShellSession) -> CommandResult:
+        await session.execute("true")
+        _, result = await asyncio.gather(session.execute("cp plain .env"), second(session))
+        return result
+
+    result = shells.run(script)
+    assert (result.exit_code, CANARY in result.stdout) == (1, False)
+
+
+@VIEWED
+@pytest.mark.parametrize("command", ["true", "cp plain .env"])
+def test_a_shell_that_was_started_before_a_file_appeared_is_not_used(shells: Shells, command: str) -> None:
+    place(shells, "plain")
+    shells.guarded = True
+
+    async def script(session: ShellSession) -> CommandResult:
+        await session.execute("true")
+        await session.execute(command)
+        await settled(session)
+        place(shells, ".env")
+        return await session.execute("cat .env")
+
+    result = shells.run(script)
+    assert (result.exit_code, CANARY in result.stdout) == (1, False)
+
+
 @VIEWED
 def test_the_directories_of_a_locked_file_cannot_be_moved_away(shells: Shells) -> None:
     place(shells, "deep/.env")
@@ -112,8 +162,9 @@ def test_which_secret_files_a_command_names(tmp_path: Path, command: str, named:
     (tmp_path / "sub").mkdir()
     for path in (".env", "sub/.env", ".env.example"):
         (tmp_path / path).write_text("A=1")
-    locked = LockedFiles(FileGuard(Workspace(tmp_path)))
-    locked.refresh()
+    guard = FileGuard(Workspace(tmp_path))
+    locked = LockedFiles(guard)
+    locked.note(guard.found())
     assert list(locked.named(command, analyse(command), ".")) == named
 
 

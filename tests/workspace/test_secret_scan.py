@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,10 +117,65 @@ def test_a_tree_that_did_not_change_is_not_read_again(tmp_path: Path, monkeypatc
     _settle(tmp_path)
     scan = scan_of(tmp_path)
     first = scan.find()
-    monkeypatch.setattr(SecretScan, "_read", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(secret_scan, "_read", lambda *_: pytest.fail("it was read again"))
     monkeypatch.setattr(SecretScan, "_walk", lambda *_: pytest.fail("it was walked through again"))
     assert scan.find() == first
     assert set(first.secrets) == {"a/b/.env"}
+
+
+def test_only_the_folder_that_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "c").mkdir()
+    _settle(tmp_path)
+    scan = scan_of(tmp_path)
+    scan.find()
+    (tmp_path / "a" / ".env").write_text("KEY=1")
+    usual_read, usual_stat, read, looks = secret_scan._read, os.stat, list[str](), list[object]()
+
+    def noted_read(path: str, *how: Any) -> Any:
+        read.append(path)
+        return usual_read(path, *how)
+
+    def noted_stat(path: Any, **how: Any) -> os.stat_result:
+        looks.append(path)
+        return usual_stat(path, **how)
+
+    monkeypatch.setattr(secret_scan, "_read", noted_read)
+    monkeypatch.setattr(os, "stat", noted_stat)
+    assert set(scan.find().secrets) == {"a/.env"}
+    assert read == ["a"]
+    assert [looks.count(path) for path in (".", "a", "a/b", "c")] == [1, 1, 1, 1]
+
+
+def test_folders_that_appear_and_go_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / ".env").write_text("KEY=1")
+    _settle(tmp_path)
+    scan = scan_of(tmp_path)
+    assert (set(scan.find().secrets), scan.folders) == ({"a/b/.env"}, 3)
+    (tmp_path / "a").rename(tmp_path / "new")
+    (tmp_path / "new" / "more").mkdir()
+    assert (set(scan.find().secrets), scan.folders) == ({"new/b/.env"}, 4)
+    (tmp_path / "new" / "b" / ".env").unlink()
+    (tmp_path / "new" / "b").rmdir()
+    assert (set(scan.find().secrets), scan.folders) == (set(), 3)
+
+
+def test_a_scan_with_other_rules_meanwhile_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "plain").write_text("x")
+    _settle(tmp_path)
+    scan = scan_of(tmp_path)
+    usual = secret_scan._read
+
+    def beside(*arguments: Any) -> Any:
+        """Another thread looks with the rules as they are now, before this one is done."""
+        monkeypatch.setattr(secret_scan, "_read", usual)
+        assert scan.find([PathGlob("plain")]).denied == {"plain"}
+        return usual(*arguments)
+
+    monkeypatch.setattr(secret_scan, "_read", beside)
+    assert scan.find().denied == set()
+    assert scan.find([PathGlob("plain")]).denied == {"plain"}
 
 
 def test_a_folder_that_could_not_be_read_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 import posixpath
 import re
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_LOCKED = 256
 """Most files that are locked. Each of them is a mount."""
-_NOTHING = SecretsFound(secrets={}, denied=frozenset())
+NOTHING = SecretsFound(secrets={}, denied=frozenset())
 _TOKEN = re.compile(r"[^\s'\"<>|;&()=:,@`\[\]{}$]+")
 _REDIRECT = re.compile(r"<\s*([^\s<>|;&()]+)")
 _QUOTES = str.maketrans("", "", "'\"\\")
@@ -40,22 +41,36 @@ _DENIED_NAME = re.compile(r"([^\s:'\"]+)['\"]?: Permission denied")
 _MAX_NAMES = 20
 
 
+class Look:
+    """What a call has found when it looked for locked files.
+
+    It holds until the call waits for anything: until then, nothing else of this process has run.
+    """
+
+    def __init__(self, found: SecretsFound = NOTHING) -> None:
+        self.found = found
+        self.holds = True
+        """Whether the call that looked has not waited since. What it waited for may have made a secret file."""
+        asyncio.get_running_loop().call_soon(self._end)  # before the call can continue
+
+    def _end(self) -> None:
+        self.holds = False
+
+
 class LockedFiles:
-    """The locked files of one session."""
+    """The locked files of one session. It never looks for them itself."""
 
     def __init__(self, guard: FileGuard | None) -> None:
         self._guard = guard
-        self._found = _NOTHING
+        self._found = NOTHING
 
-    def refresh(self) -> SecretsFound:
-        """Look for the files again."""
-        if self._guard is not None:
-            self._found = self._guard.found()
-        return self._found
+    def note(self, found: SecretsFound) -> None:
+        """Remember what was found last."""
+        self._found = found
 
     def paths(self) -> tuple[str, ...]:
-        """Paths relative to the root that the next command may not read, denied ones first."""
-        found = self.refresh()
+        """Paths relative to the root that commands may not read, denied ones first."""
+        found = self._found
         return tuple(dict.fromkeys((*sorted(found.denied), *sorted(found.secrets))))[:MAX_LOCKED]
 
     def may_unlock(self, paths: Iterable[str]) -> frozenset[str]:

@@ -24,6 +24,7 @@ from toolgate.shell.checks import check_access, check_command, check_root, check
 from toolgate.shell.command_run import CommandRun, StateStuck, ViewReplaced
 from toolgate.shell.console import Console
 from toolgate.shell.jobs import Jobs
+from toolgate.shell.locked_files import Look
 from toolgate.shell.options import ShellOptions, is_file_below
 from toolgate.shell.result import CommandResult, SandboxReport
 from toolgate.shell.starter import Starter
@@ -170,16 +171,23 @@ class ShellSession(AsyncClosing):
         """
         return self._workspace.is_file(path) or is_file_below(path, (*self._options.readable, *self._options.extra))
 
-    async def secrets_in(self, command: str, analysed: CommandPlan) -> tuple[str, ...]:
-        """The secret files that a command names. A large project or command is looked through in a thread."""
+    async def look(self, last: Look | None = None) -> Look:
+        """Look for the files that commands cannot read, in a large project in a thread. If `last` holds, return it."""
+        if last is not None and last.holds:
+            return last
+        guard = self._guard
+        if guard is None:
+            return Look()
+        return Look(guard.found() if guard.is_quick else await in_thread(lambda _stop: guard.found()))
+
+    async def secrets_in(self, command: str, analysed: CommandPlan, look: Look | None = None) -> tuple[str, ...]:
+        """The secret files that a command names. A long command is looked through in a thread."""
         if self._guard is None:
             return ()
+        look = await self.look(look)
         locked, cwd = self._starter.locked, self.cwd
+        locked.note(look.found)
         place = "." if cwd.startswith("/") else cwd
-        if self._guard.is_quick:
-            locked.refresh()
-        else:
-            await in_thread(lambda _stop: locked.refresh())
         if len(command) <= _SHORT_COMMAND:
             return locked.named(command, analysed, place)
         return await in_thread(lambda _stop: locked.named(command, analysed, place))
@@ -202,6 +210,7 @@ class ShellSession(AsyncClosing):
         roots: Sequence[str] = (),
         scripts: Mapping[str, str] = MappingProxyType({}),
         unlocked: Collection[str] = (),
+        look: Look | None = None,
         on_output: OnOutput | None = None,
     ) -> CommandResult:
         """Run a command and return its result when it has ended, or at its deadline.
@@ -211,7 +220,8 @@ class ShellSession(AsyncClosing):
         `cwd` is an absolute directory for this command only: the shell's own stays.
         `roots` are further host directories that `access="full"` may write, approved by a person. `scripts` are files
         inside the root that the command runs, with the hashes that a person has approved. Nothing else runs.
-        `unlocked` are secret files, relative to the root, that a person lets the command read.
+        `unlocked` are secret files, relative to the root, that a person lets the command read. `look` says which files
+        the command cannot read. If it does not hold any more when the command begins, the session looks again.
         """
         check_command(command, self._options.command_bytes)
         check_access(access, roots)
@@ -226,7 +236,10 @@ class ShellSession(AsyncClosing):
                 await self._starter.share_network(access)
             is_repeated = False
             while True:
-                run = self._begin(command, access, roots, scripts, unlocked, on_output, job, console=console, cwd=cwd)
+                look = await self.look(look)
+                run = self._begin(
+                    command, access, roots, scripts, unlocked, look, on_output, job, console=console, cwd=cwd
+                )
                 if background:
                     if scripts:
                         await run.taken()
@@ -305,6 +318,7 @@ class ShellSession(AsyncClosing):
         roots: Sequence[str],
         scripts: Mapping[str, str],
         unlocked: Collection[str],
+        look: Look,
         on_output: OnOutput | None,
         job: bool,
         console: Console | None,
@@ -314,6 +328,7 @@ class ShellSession(AsyncClosing):
         self._follow_root()
         starter, history = self._parts()
         starter.has_jobs = self.jobs.any_running
+        starter.locked.note(look.found)
         sealed = check_scripts(self._workspace, scripts)
         state = history.for_access(access).entering(cwd)
         git = None if job else starter.git_list(command, access, state)

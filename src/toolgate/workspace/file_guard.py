@@ -34,7 +34,8 @@ class PathRules:
 NO_RULES = PathRules()
 SECRET = "secret"
 """Why a search leaves a file out."""
-_MAX_FOLDERS = 500
+_MAX_FOLDERS = 1_500
+"""Folders that are looked at without a thread: one takes 2 to 3 microseconds, in a thread twice as long and more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

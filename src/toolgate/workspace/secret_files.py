@@ -63,7 +63,7 @@ def secret_name(path: str) -> str:
         return ""
     if found := _name(name):
         return found
-    for pattern, reason in _paths():
+    for pattern, reason in _paths().get(parts[-2], ()) if len(parts) > 1 else ():
         depth = pattern.count("/") + 1
         if fnmatch.fnmatchcase("/".join(parts[-depth:]), pattern):
             return reason
@@ -120,8 +120,8 @@ def templates_of(path: str) -> list[str]:
 
 
 @functools.cache
-def _names() -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Names without a wildcard, and the others."""
+def _names() -> tuple[dict[str, str], re.Pattern[str], list[str]]:
+    """Names without a wildcard, one pattern for the others, and what each of its groups holds."""
     exact, wild = {}, []
     for reason, names in NAMES.items():
         for name in names.lower().split():
@@ -129,14 +129,23 @@ def _names() -> tuple[dict[str, str], list[tuple[str, str]]]:
                 wild.append((name, reason))
             else:
                 exact[name] = reason
-    return exact, wild
+    groups = "|".join(f"({fnmatch.translate(name)})" for name, _ in wild)
+    return exact, re.compile(groups), [reason for _, reason in wild]
 
 
 @functools.cache
-def _paths() -> list[tuple[str, str]]:
-    return [(pattern, reason) for reason, patterns in PATHS.items() for pattern in patterns.lower().split()]
+def _paths() -> dict[str, list[tuple[str, str]]]:
+    """The patterns of paths, by the name of the directory that holds the file."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for reason, patterns in PATHS.items():
+        for pattern in patterns.lower().split():
+            found.setdefault(pattern.split("/")[-2], []).append((pattern, reason))
+    return found
 
 
 def _name(name: str) -> str:
-    exact, wild = _names()
-    return exact.get(name) or next((reason for glob, reason in wild if fnmatch.fnmatchcase(name, glob)), "")
+    exact, wild, reasons = _names()
+    if name in exact:
+        return exact[name]
+    match = wild.match(name)
+    return "" if match is None or match.lastindex is None else reasons[match.lastindex - 1]

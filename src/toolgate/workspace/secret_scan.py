@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from toolgate.errors import ToolError
 from toolgate.workspace.beneath import scan_directory
@@ -81,75 +82,89 @@ class _Folder:
     """Files of a denied folder that have other names, by device and inode."""
 
 
+class _Seen(NamedTuple):
+    """What one scan has seen. Scans in several threads each use one as a whole, so none mixes it with a newer one."""
+
+    denied: tuple[PathPattern, ...] = ()
+    folders: Mapping[str, _Folder] = MappingProxyType({})
+    relevant: Sequence[_Folder] = ()
+    """The folders with secret files, denied files, or files that may be either."""
+    complete: bool = True
+    unread: bool = False
+    """Whether it met a folder that it could not read. That folder may be readable now."""
+
+
 class SecretScan:
     """Scans of one workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._folders: dict[str, _Folder] = {}
-        self._relevant: list[_Folder] = []
-        """The folders with secret files, denied files, or files that may be either."""
-        self._complete = True
-        self._unread = False
-        """Whether the last scan met a folder that it could not read."""
-        self._denied: tuple[PathPattern, ...] = ()
+        self._seen = _Seen()
         self._denied_files: dict[tuple[int, int], str] = {}
         """Files that were denied before: one that was moved is still denied."""
 
     @property
     def folders(self) -> int:
         """How many folders the last scan looked at; 0 if there was none."""
-        return len(self._folders)
+        return len(self._seen.folders)
 
     def find(self, denied: Sequence[PathPattern] = ()) -> SecretsFound:
         """Scan the tree. It is cheap if little has changed since the last scan."""
-        if tuple(denied) != self._denied:
-            self._denied = tuple(denied)
-            self._folders.clear()
-        if not self._is_unchanged():
-            self._rescan()
+        seen = self._seen
+        if seen.denied != tuple(denied):
+            seen = _Seen(tuple(denied))
+        changed = self._changed_folders(seen)
+        if changed or seen.unread or not seen.folders:
+            known = {path: folder for path, folder in seen.folders.items() if path not in changed}
+            seen = self._seen = self._rescan(known, seen.denied)
         secrets: dict[str, str] = {}
         refused: set[str] = set()
-        for folder in self._relevant:
+        for folder in seen.relevant:
             refused.update(folder.denied)
             secrets.update(folder.secrets)
             secrets.update(self._by_content(folder.unsure))
             secrets.update(self._link_targets(folder.links))
-        self._add_other_names(secrets, refused)
-        return SecretsFound(secrets=secrets, denied=frozenset(refused), complete=self._complete)
+        self._add_other_names(seen, secrets, refused)
+        return SecretsFound(secrets=secrets, denied=frozenset(refused), complete=seen.complete)
 
-    def _is_unchanged(self) -> bool:
-        """Whether every folder is as the last scan saw it. A folder that could not be read may be readable now."""
-        if self._unread or not self._folders:
-            return False
-        root, look = self._workspace.fd, os.stat
-        try:
-            for path, folder in self._folders.items():
+    def _changed_folders(self, seen: _Seen) -> set[str]:
+        """The folders that may not be as they were seen. This is all that a scan does if nothing has changed."""
+        root, look, changed = self._workspace.fd, os.stat, set[str]()
+        for path, folder in seen.folders.items():
+            try:
                 info = look(path, dir_fd=root, follow_symlinks=False)
-                if not folder.settled or folder.changed != (info.st_ino, info.st_ctime_ns):
-                    return False
-        except OSError:
-            return False
-        return True
+            except OSError:
+                changed.add(path)
+                continue
+            # the time of change, because a command can set that of modification back
+            if not folder.settled or folder.changed != (info.st_ino, info.st_ctime_ns):
+                changed.add(path)
+        return changed
 
-    def _rescan(self) -> None:
-        """Visit every folder, and read those that have changed."""
-        seen: dict[str, _Folder] = {}
+    def _rescan(self, known: Mapping[str, _Folder], denied: tuple[PathPattern, ...]) -> _Seen:
+        """Visit every folder, and read those that are not known."""
+        folders: dict[str, _Folder] = {}
         entries = open_folders = 0
-        self._complete, self._unread = True, False
-        for path, folder in self._walk():
+        complete, unread = True, False
+        for path, folder in self._walk(known, denied):
+            if folder is None:
+                unread = True
+                continue
             entries += 0 if folder.hidden else folder.entries
             if open_folders >= MAX_FOLDERS or entries > MAX_ENTRIES:
-                self._complete = False
+                complete = False
                 break
             open_folders += not folder.hidden
-            seen[path] = folder
-        self._folders = seen
-        self._relevant = [
-            one for one in seen.values() if one.denied or one.secrets or one.unsure or one.links or one.linked
+            folders[path] = folder
+        relevant = [
+            one for one in folders.values() if one.denied or one.secrets or one.unsure or one.links or one.linked
         ]
+        return _Seen(denied, folders, relevant, complete, unread)
 
-    def _walk(self) -> Iterator[tuple[str, _Folder]]:
+    def _walk(
+        self, known: Mapping[str, _Folder], denied: tuple[PathPattern, ...]
+    ) -> Iterator[tuple[str, _Folder | None]]:
+        """Yield every folder; None for one that cannot be read."""
         waiting = [(".", False)]
         hidden_folders = 0
         while waiting:
@@ -157,64 +172,27 @@ class SecretScan:
             hidden_folders += hidden
             if hidden_folders > _MAX_HIDDEN and hidden:
                 continue
-            folder = self._folder(path, hidden)
+            folder = None if hidden else known.get(path)  # in a hidden one, the links of files count as well
             if folder is None:
-                self._unread = True
-            else:
-                yield path, folder
-                denied = set(folder.denied)
-                waiting.extend((below, hidden or below in denied) for below in reversed(folder.folders))
+                folder = self._folder(path, hidden, denied)
+            yield path, folder
+            if folder is not None and folder.folders:
+                closed = set(folder.denied)
+                waiting.extend((below, hidden or below in closed) for below in reversed(folder.folders))
 
-    def _folder(self, path: str, hidden: bool) -> _Folder | None:
-        known = self._folders.get(path)
+    def _folder(self, path: str, hidden: bool, denied: tuple[PathPattern, ...]) -> _Folder | None:
         try:
-            if (
-                known is not None
-                and known.settled
-                and not hidden
-                and known.changed == _changed(self._workspace.fd, path)
-            ):
-                return known
             fd = self._workspace.open_directory(() if path == "." else path.split("/"))
         except OSError:  # commands of the same user cannot look into it either
             return None
         try:
             info = os.fstat(fd)
             settled = time.time_ns() - info.st_ctime_ns > _SETTLED
-            return self._read(path, fd, _Folder((info.st_ino, info.st_ctime_ns), settled, hidden=hidden))
+            return _read(path, fd, _Folder((info.st_ino, info.st_ctime_ns), settled, hidden=hidden), denied)
         except OSError:
             return None
         finally:
             os.close(fd)
-
-    def _read(self, path: str, fd: int, folder: _Folder) -> _Folder:
-        with scan_directory(fd) as entries:
-            for entry in entries:
-                folder.entries += 1
-                if folder.entries > MAX_ENTRIES:
-                    break
-                self._classify(entry, entry.name if path == "." else f"{path}/{entry.name}", folder)
-        return folder
-
-    def _classify(self, entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
-        if folder.hidden:
-            _classify_hidden(entry, path, folder)
-        elif any(pattern.matches(path) for pattern in self._denied):
-            folder.denied.append(path)
-            if entry.is_dir(follow_symlinks=False):
-                folder.folders.append(path)
-        elif entry.is_dir(follow_symlinks=False):
-            if entry.name not in _NEVER and (self._denied or entry.name not in _HEAVY):
-                folder.folders.append(path)
-        elif is_output_name(entry.name):  # a session makes many, and their names say nothing else
-            return
-        elif reason := secret_name(path):
-            if entry.is_symlink():
-                folder.links.append(path)
-            elif entry.is_file(follow_symlinks=False):
-                folder.secrets[path] = reason
-        elif entry.name.lower() in _SNIFFED_NAMES or entry.name.lower().endswith(_SNIFFED_ENDINGS):
-            folder.unsure.append(path)
 
     def _by_content(self, paths: Sequence[str]) -> dict[str, str]:
         found = {}
@@ -234,9 +212,9 @@ class SecretScan:
                     found[target] = secret_name(path)
         return found
 
-    def _add_other_names(self, secrets: dict[str, str], refused: set[str]) -> None:
+    def _add_other_names(self, seen: _Seen, secrets: dict[str, str], refused: set[str]) -> None:
         """Add the other hard links of these files, and files that were denied and have been moved."""
-        sought: dict[tuple[int, int], str | None] = {key: None for folder in self._relevant for key in folder.linked}
+        sought: dict[tuple[int, int], str | None] = {key: None for folder in seen.relevant for key in folder.linked}
         now: dict[tuple[int, int], str] = {}
         for path in (*secrets, *refused):
             info = self._stat(path)
@@ -246,9 +224,9 @@ class SecretScan:
                 sought[info.st_dev, info.st_ino] = secrets.get(path) if path not in refused else None
             if path in refused:
                 now[info.st_dev, info.st_ino] = path
-        moved = {key for key in self._denied_files if key not in now} if self._denied else set()
+        moved = {key for key in self._denied_files if key not in now} if seen.denied else set()
         if sought or moved:
-            for path, key in self._inodes({key[1] for key in (*sought, *moved)}):
+            for path, key in self._inodes(seen, {key[1] for key in (*sought, *moved)}):
                 if key in moved or (key in sought and sought[key] is None):
                     refused.add(path)
                     now[key] = path
@@ -256,9 +234,9 @@ class SecretScan:
                     secrets.setdefault(path, sought[key] or "")
         self._denied_files = now
 
-    def _inodes(self, wanted: set[int]) -> Iterator[tuple[str, tuple[int, int]]]:
+    def _inodes(self, seen: _Seen, wanted: set[int]) -> Iterator[tuple[str, tuple[int, int]]]:
         """Yield every path of the scanned folders with one of these inodes."""
-        for path, folder in self._folders.items():
+        for path, folder in seen.folders.items():
             if folder.hidden:
                 continue
             try:
@@ -283,15 +261,40 @@ class SecretScan:
             return None
 
 
+def _read(path: str, fd: int, folder: _Folder, denied: Sequence[PathPattern]) -> _Folder:
+    with scan_directory(fd) as entries:
+        for entry in entries:
+            folder.entries += 1
+            if folder.entries > MAX_ENTRIES:
+                break
+            _classify(entry, entry.name if path == "." else f"{path}/{entry.name}", folder, denied)
+    return folder
+
+
+def _classify(entry: os.DirEntry[str], path: str, folder: _Folder, denied: Sequence[PathPattern]) -> None:
+    if folder.hidden:
+        _classify_hidden(entry, path, folder)
+    elif any(pattern.matches(path) for pattern in denied):
+        folder.denied.append(path)
+        if entry.is_dir(follow_symlinks=False):
+            folder.folders.append(path)
+    elif entry.is_dir(follow_symlinks=False):
+        if entry.name not in _NEVER and (denied or entry.name not in _HEAVY):
+            folder.folders.append(path)
+    elif is_output_name(entry.name):  # a session makes many, and their names say nothing else
+        return
+    elif reason := secret_name(path):
+        if entry.is_symlink():
+            folder.links.append(path)
+        elif entry.is_file(follow_symlinks=False):
+            folder.secrets[path] = reason
+    elif entry.name.lower() in _SNIFFED_NAMES or entry.name.lower().endswith(_SNIFFED_ENDINGS):
+        folder.unsure.append(path)
+
+
 def _classify_hidden(entry: os.DirEntry[str], path: str, folder: _Folder) -> None:
     """Note what leads out of a denied folder: a file that has another name may be read by that."""
     if entry.is_dir(follow_symlinks=False):
         folder.folders.append(path)
     elif entry.is_file(follow_symlinks=False) and (info := entry.stat(follow_symlinks=False)).st_nlink > 1:
         folder.linked.append((info.st_dev, info.st_ino))
-
-
-def _changed(root: int, path: str) -> tuple[int, int]:
-    """What is different after an entry of a folder was added, removed or renamed. A command can set `mtime` back."""
-    info = os.stat(path, dir_fd=root, follow_symlinks=False)
-    return info.st_ino, info.st_ctime_ns

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolgate.agent_commands import Native
+    from toolgate.shell.locked_files import Look
 
 
 class BashParams(BaseModel):
@@ -92,7 +93,7 @@ class BashTool(Tool[BashParams]):
 
     async def execute(self, params: BashParams, context: ToolContext) -> ToolResponse:
         """Run what was planned, if the shell is still as it was."""
-        now = await plan_of(params, context)
+        now = await plan_of(params, context, _look_of(context))
         if context.plan is not None and not is_as_planned(now, context.plan, context.approved):
             raise ToolError(
                 ErrorCode.CONFLICT,
@@ -114,7 +115,7 @@ class BashTool(Tool[BashParams]):
 
             return await run_session_command(outcome, params.timeout_ms, context)
         assert isinstance(outcome, Native)  # `prepare` has refused every other outcome
-        return await _run(outcome, params, context)
+        return await _run(outcome, params, context, now.payload.look)
 
     def category(self, response: ToolResponse) -> str | None:
         """What kind of failure an exit code means."""
@@ -125,11 +126,19 @@ class BashTool(Tool[BashParams]):
         return render(response)
 
 
-async def _run(native: Native, params: BashParams, context: ToolContext) -> ToolResponse:
+def _look_of(context: ToolContext) -> Look | None:
+    """The look that the plan was made with; None if an approver or a recorder had its turn since, waiting or not."""
+    if context.approved or context.recorder is not None or context.plan is None or context.plan.payload is None:
+        return None
+    look: Look = context.plan.payload.look
+    return look
+
+
+async def _run(native: Native, params: BashParams, context: ToolContext, look: Look) -> ToolResponse:
     shell = context.shell
     shell.interrupted = None
     if params.background or params.tty:
-        return await run_job(native, params, context)
+        return await run_job(native, params, context, look)
     seconds = params.timeout_ms / 1000 if native.after is None else min(native.after, params.timeout_ms / 1000)
     try:
         result = await shell.execute(
@@ -140,6 +149,7 @@ async def _run(native: Native, params: BashParams, context: ToolContext) -> Tool
             cwd=directory_of(params, context),
             scripts=context.plan.payload.scripts if context.approved and context.plan is not None else {},
             unlocked=allowed_secrets(context),
+            look=look,
             on_output=context.on_output,
         )
     except asyncio.CancelledError:

@@ -12,6 +12,7 @@ from toolgate.tools.secrets import allowed_secrets
 
 if TYPE_CHECKING:
     from toolgate.agent_commands import Native
+    from toolgate.shell.locked_files import Look
     from toolgate.tools.builtin.bash import BashParams
     from toolgate.tools.context import ToolContext
 
@@ -21,7 +22,7 @@ QUIET = 0.3
 """Seconds without output after which its first screen is complete."""
 
 
-async def run_job(native: Native, params: BashParams, context: ToolContext) -> ToolResponse:
+async def run_job(native: Native, params: BashParams, context: ToolContext, look: Look) -> ToolResponse:
     """Start a job. Its deadline is the call's, if the call names one; a terminal is answered with its first screen."""
     from toolgate.shell.console import Console
 
@@ -36,6 +37,7 @@ async def run_job(native: Native, params: BashParams, context: ToolContext) -> T
         cwd=directory_of(params, context),
         scripts=context.plan.payload.scripts if context.approved and context.plan is not None else {},
         unlocked=allowed_secrets(context),
+        look=look,
         on_output=context.on_output,
     )
     if native.hint:

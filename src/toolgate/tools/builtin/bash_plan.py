@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from toolgate.agent_commands import Native, Outcome
     from toolgate.command.analysis import CommandPlan
+    from toolgate.shell.locked_files import Look
     from toolgate.shell.result import SandboxReport
     from toolgate.shell.state import ShellState
     from toolgate.tools.builtin.bash import BashParams
@@ -38,6 +39,12 @@ class Steps(NamedTuple):
     """The files that run, with the hashes that were shown."""
     detail: str
     """The request without the files that the command reads."""
+    look: Look
+    """Which files commands could not read when this was planned."""
+
+    def is_same(self, other: object) -> bool:
+        """Whether the same would run and be shown."""
+        return isinstance(other, Steps) and (self.scripts, self.detail) == (other.scripts, other.detail)
 
 
 def parsed(params: BashParams, context: ToolContext) -> Outcome:
@@ -72,15 +79,15 @@ def directory_of(params: BashParams, context: ToolContext) -> str | None:
     return posixpath.normpath(posixpath.join(str(workspace.root), relative))
 
 
-async def plan_of(params: BashParams, context: ToolContext) -> Plan:
-    """The plan of a call, in the shell as it is now."""
+async def plan_of(params: BashParams, context: ToolContext, look: Look | None = None) -> Plan:
+    """The plan of a call, in the shell as it is now. If `look` still holds, secret files are not looked for again."""
     from toolgate.agent_commands import Native, RoutedCall
 
     if not params.command.strip():
         return _restart(params)
     outcome = parsed(params, context)
     if isinstance(outcome, Native):
-        return await _command_plan(outcome, params, context)
+        return await _command_plan(outcome, params, context, look)
     if isinstance(outcome, RoutedCall):  # without these options it would have become a tool call of its own
         raise _invalid(
             f"command: '{outcome.command}' is a command of this runtime and takes no background, tty or restart.",
@@ -96,7 +103,7 @@ def is_as_planned(now: Plan, planned: Plan, approved: bool) -> bool:
     """
     if approved or planned.payload is None:
         return _is_same(now, planned)
-    return now.payload == planned.payload and _is_same(now, planned, without="detail")
+    return planned.payload.is_same(now.payload) and _is_same(now, planned, without="detail")
 
 
 def _is_same(one: Plan, other: Plan, without: str = "") -> bool:
@@ -120,7 +127,7 @@ def _session_plan(summary: str) -> Plan:
     return Plan(summary=summary, access="read", harmless=((),), plain=True)
 
 
-async def _command_plan(native: Native, params: BashParams, context: ToolContext) -> Plan:
+async def _command_plan(native: Native, params: BashParams, context: ToolContext, look: Look | None) -> Plan:
     """The plan of a shell command. A long one is analysed in a thread, so that the event loop is not blocked."""
     from toolgate.command.analysis import analyse, analyse_quickly
     from toolgate.shell.checks import check_command
@@ -138,11 +145,12 @@ async def _command_plan(native: Native, params: BashParams, context: ToolContext
 
     quick = analyse_quickly(command, found_surroundings)
     analysed = quick if quick is not None else await asyncio.to_thread(analyse_long)
-    reveals = await context.shell.secrets_in(command, analysed)
+    look = await context.shell.look(look)
+    reveals = await context.shell.secrets_in(command, analysed, look)
     report = context.shell.sandbox(params.access)
 
     def plan() -> Plan:
-        return _plan_from_analysis(analysed, native, params, context, report, shell, reveals)
+        return _plan_from_analysis(analysed, native, params, context, report, shell, reveals, look)
 
     if quick is not None and len(quick.scripts) + len(quick.inputs) <= _MAX_FILES:
         return plan()
@@ -157,6 +165,7 @@ def _plan_from_analysis(
     report: SandboxReport,
     shell: tuple[ShellState, str, dict[str, str | None]],
     reveals: tuple[str, ...],
+    look: Look,
 ) -> Plan:
     from toolgate.command.analysis import request_detail, request_summary
     from toolgate.shell.approved_scripts import read_script
@@ -196,7 +205,7 @@ def _plan_from_analysis(
         reason="; ".join(reasons),
         prefixes=() if reasons or changes else prefixes_of(analysed),
         once=once,
-        payload=Steps(scripts=scripts, detail=shown()),
+        payload=Steps(scripts=scripts, detail=shown(), look=look),
     )
 
 
