@@ -18,11 +18,8 @@ _MAX_SESSIONS = 100_000
 _MAX_NAMED = 5
 
 
-async def find(sessions: SessionManager, typed: str, *, listed_by: str = "toolgate sessions list") -> Session:
-    """Return the only session whose id begins with `typed`. Raises `UsageError` if there is none or several.
-
-    `listed_by` is the command that shows sessions, for that error.
-    """
+async def find(sessions: SessionManager, typed: str, *, in_chat: bool = False) -> Session:
+    """Return the only session whose id begins with `typed`. Raises `UsageError` if there is none or several."""
     wanted = typed.strip().lower()
     found = [
         session for session in await sessions.list(children=True, limit=_MAX_SESSIONS) if session.id.startswith(wanted)
@@ -31,9 +28,9 @@ async def find(sessions: SessionManager, typed: str, *, listed_by: str = "toolga
     if exact:
         return exact[0]
     if not wanted or not found:
-        raise UsageError(
-            translate("there is no session {typed}; {command} shows them", typed=repr(typed), command=listed_by)
-        )
+        if in_chat:
+            raise UsageError(translate("there is no session {typed}; /sessions shows them", typed=repr(typed)))
+        raise UsageError(translate("there is no session {typed}; toolgate sessions list shows them", typed=repr(typed)))
     if len(found) > 1:
         some = ", ".join(session.id for session in found[:_MAX_NAMED])
         rest = len(found) - _MAX_NAMED
