@@ -38,9 +38,8 @@ from toolgate.language.translate import translate
 from toolgate.protocol.modes import ApprovalMode
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import argparse
+    from pathlib import Path
 
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
