@@ -89,6 +89,12 @@ def test_a_call_that_cannot_be_understood_is_exit_code_2(
     assert err.startswith(f"toolgate call: {error}: ")
 
 
+def test_an_unknown_name_says_which_command_lists_the_tools(toolgate: Toolgate) -> None:
+    _, _, err = toolgate("call", "gerp", '{"pattern": "x"}')
+
+    assert err.endswith("\ntoolgate tools lists the tools of every mode.\n")
+
+
 def test_the_mode_is_chat_safe_unless_the_operator_says_otherwise(toolgate: Toolgate) -> None:
     code, out, err = toolgate("call", "read_file", '{"path": "a.txt"}')
 
