@@ -182,15 +182,14 @@ def test_registration_warning_for_default_modes(caplog: pytest.LogCaptureFixture
 
 
 def test_builtins_all_override_group_and_modes(registry: ToolRegistry) -> None:
-    world, memory = {"current_time"}, {"memory_search", "memory_append"}
-    for definition in registry.describe():
-        tool = registry.get(definition.name)
-        assert tool is not None
-        expected = (
-            ToolGroup.world if tool.name in world else ToolGroup.memory if tool.name in memory else ToolGroup.code
-        )
-        assert tool.group is expected
-        assert "allowed_modes" in vars(type(tool))
+    others = {
+        "current_time": ToolGroup.world,
+        "memory_search": ToolGroup.memory,
+        "memory_append": ToolGroup.memory,
+    }
+    groups = {definition.name: group_and_modes(registry, definition.name)[0] for definition in registry.describe()}
+    assert {name: group for name, group in groups.items() if group is not ToolGroup.code} == others
+    assert [name for name in groups if "allowed_modes" not in vars(type(registry.get(name)))] == []
 
 
 def test_builtins_all_have_nonempty_allowed_modes(registry: ToolRegistry) -> None:

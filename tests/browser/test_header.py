@@ -48,6 +48,23 @@ async def test_two_lines_say_where_the_session_works_and_with_what(context: Brow
     assert person.problems == []
 
 
+async def test_beside_the_panel_the_project_and_the_branch_can_be_read(
+    context: BrowserContext, gateway: Gateway
+) -> None:
+    _repository(gateway)
+    person = await arrive(context, gateway)
+    await person.begin("coding")
+    await person.say("current_time timezone=UTC")
+    await person.ended("current_time", "success")
+    place = person.page.locator(".place")
+    await expect(person.page.get_by_role("tab", name="Changes")).to_be_visible()
+    for part, words in ((".project", "project"), (".branch", "main")):
+        assert await place.locator(part).inner_text() == words
+        cut = "element => element.scrollWidth > element.clientWidth"
+        assert not await place.locator(part).evaluate(cut)
+    assert str(gateway.root)[-20:] in str(await place.locator(".project").get_attribute("title"))
+
+
 async def test_the_start_page_suggests_what_the_project_offers(
     context: BrowserContext, gateway_with: Callable[..., Gateway]
 ) -> None:

@@ -5,11 +5,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from playwright.async_api import BrowserContext, expect
+from playwright.async_api import Browser, BrowserContext, expect
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from tests.browser.kit import Gateway, Person, arrive, becomes
+from tests.browser.kit import Gateway, Person, arrive, becomes, window
 from tests.gateway.kit import web_client
 
 ATTACK = """<!doctype html><script type="module">
@@ -134,6 +134,26 @@ async def test_a_key_that_expires_while_the_page_is_open_is_replaced_without_a_q
     )
     await becomes(lambda: person.page.evaluate(renewed), "true")
     await expect(person.page.locator(".link")).to_have_text("Connected")
+
+
+async def test_an_address_that_was_used_already_says_so(
+    browser: Browser, context: BrowserContext, gateway: Gateway
+) -> None:
+    link = gateway.link()
+    await (await context.new_page()).goto(link)
+    async with window(browser) as second:
+        page = await second.new_page()
+        await page.goto(link)
+        problem = page.get_by_role("alert")
+        await expect(problem).to_have_text(
+            "This address was used already, or is too old. toolgate link prints another one."
+        )
+        await page.goto(gateway.address)
+        await expect(problem).to_be_hidden()
+        await page.goto(link)  # only its hash differs: nothing is loaded
+        await expect(problem).to_contain_text("used already")
+        await page.goto(gateway.link())
+        await expect(page.locator(".link")).to_have_text("Connected")
 
 
 async def test_the_page_works_where_the_browser_keeps_nothing(context: BrowserContext, gateway: Gateway) -> None:

@@ -52,6 +52,23 @@ def test_an_error_as_json_goes_to_stdout(toolgate: Toolgate) -> None:
     assert (code, err, json.loads(out)["error"]["code"]) == (1, "", "NOT_FOUND")
 
 
+def test_without_a_terminal_only_a_call_that_would_be_asked_about_names_one(
+    toolgate: Toolgate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advice = "\nYou can be asked if the command runs in a terminal.\n"
+    _, _, asked = toolgate(*WRITE)
+    _, _, always = toolgate("call", "--mode", "coding", "Bash", '{"command": "ls", "access": "full"}')
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[rule]]\ntool = "write_file"\ndecision = "deny"\nreason = "no writes"\n')
+    monkeypatch.setenv("TOOLGATE_POLICY_FILE", str(rules))
+    _, _, denied = toolgate(*WRITE)
+
+    assert asked.endswith(f'decision = "allow"{advice}')
+    assert always.endswith(f"No policy rule can allow it: it has to be asked about.{advice}")
+    assert "no writes" in denied
+    assert "terminal" not in denied
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "error"),
     [
@@ -70,6 +87,12 @@ def test_a_call_that_cannot_be_understood_is_exit_code_2(
 
     assert (code, out) == (2, "")
     assert err.startswith(f"toolgate call: {error}: ")
+
+
+def test_an_unknown_name_says_which_command_lists_the_tools(toolgate: Toolgate) -> None:
+    _, _, err = toolgate("call", "gerp", '{"pattern": "x"}')
+
+    assert err.endswith("\ntoolgate tools lists the tools of every mode.\n")
 
 
 def test_the_mode_is_chat_safe_unless_the_operator_says_otherwise(toolgate: Toolgate) -> None:

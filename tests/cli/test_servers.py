@@ -30,6 +30,7 @@ def test_no_servers(toolgate: Toolgate) -> None:
 
     assert code == 0
     assert out.startswith("no servers are configured in ")
+    assert out.endswith("\nSee docs/mcp-client.md for what to write there.\n")
 
 
 def test_every_tool_is_shown_with_its_name_or_the_reason(toolgate: Toolgate, config: Path) -> None:

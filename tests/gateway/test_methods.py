@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from tests.gateway.kit import PATIENCE, TOKEN, call, gateway, is_done, is_type, settings_for, text_of, types
+from toolgate.protocol.requests import METHODS
 from toolgate.testing import ScriptedModel
+
+
+async def test_every_method_has_a_handler_and_every_handler_a_method(tmp_path: Path) -> None:
+    async with gateway(settings_for(tmp_path)) as running, running.client() as client:
+        await client.data("tools.list")
+        (connection,) = running.service.connections
+    handled = connection._methods._by_name.keys()
+    differing = sorted(METHODS.keys() - handled), sorted(handled - METHODS.keys())
+    assert differing == ([], []), (
+        "without a row in gateway/methods.py or in a by_name beside it, and without one in METHODS"
+    )
 
 
 async def test_a_turn_is_calls_results_text_and_one_end(tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ def texts_of_the_terminal() -> set[str]:
 def test_the_chat_and_the_commands_show_exactly_the_texts_of_the_table(language: str) -> None:
     shown, known = texts_of_the_terminal(), table(language, "terminal").keys()
     assert len(shown) > 400
-    assert (sorted(shown - known), sorted(known - shown)) == ([], [])
+    differing = sorted(shown - known), sorted(known - shown)
+    assert differing == ([], []), "to add to and to remove from language/zh-CN.toml"
 
 
 def test_only_the_commands_and_the_gateway_translate() -> None:
@@ -98,7 +99,8 @@ def test_a_text_is_given_exactly_its_values() -> None:
 @pytest.mark.parametrize("module", python_source.CONVERTED)
 def test_a_module_has_no_text_for_people_that_is_not_translated(module: str) -> None:
     code = (python_source.SOURCE / module).read_text("utf-8")
-    assert list(python_source.untranslated(code)) == []
+    found = list(python_source.untranslated(code))
+    assert found == [], "write them in translate(…), with a translation in language/zh-CN.toml"
 
 
 def test_a_sentence_that_is_not_translated_is_found() -> None:

@@ -20,6 +20,7 @@ async def test_it_says_plainly_that_no_model_is_configured() -> None:
     assert text.startswith("No language model is configured")
     assert "OPENAI_API_KEY" in text
     assert "ANTHROPIC_API_KEY" in text
+    assert "/model" in text
     assert "read_file" in text
 
 

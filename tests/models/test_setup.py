@@ -12,6 +12,7 @@ from toolgate.errors import ModelError
 from toolgate.models import ModelRequest, catalog
 from toolgate.models.setup import Choice, offers, set_up, try_out
 from toolgate.models.source import ModelSource
+from toolgate.protocol.choices import PROVIDERS
 from toolgate.settings import ModelSettings, Settings
 from toolgate.text.redaction import MARK, mask
 
@@ -27,10 +28,11 @@ def compatible(url: str, key: str | None = None) -> Choice:
 
 
 def test_the_offers_come_from_the_table_of_providers() -> None:
+    listed = {name: row for name, row in PROVIDERS.items() if row.catalog}
+    assert {"openai", "anthropic"} <= set(listed)
     assert [(offer["id"], offer["needs_key"]) for offer in offers()] == [
-        ("openai", True),
-        ("anthropic", True),
-        ("openai_compatible", False),
+        *((name, True) for name in listed),
+        *((f"{name}_compatible", False) for name, row in listed.items() if row.compatible),
     ]
 
 

@@ -125,7 +125,7 @@ def _document(servers: "Servers") -> list[dict[str, object]]:
 def _print(servers: "Servers", config: Path | None) -> None:
     paint = Style(sys.stdout)
     if not servers.connections and not servers.refused:
-        sys.stdout.write(f"no servers are configured in {config}\n")
+        sys.stdout.write(f"no servers are configured in {config}\nSee docs/mcp-client.md for what to write there.\n")
     for connection in servers.connections:
         _print_server(paint, connection, servers.listed(connection))
     for name, reason in servers.refused.items():

@@ -395,6 +395,7 @@ def test_a_coding_session_that_is_gone_on_with_without_coding_says_so(chat: Chat
     first.until("tokens in")
     first.until("❯ ")
     first.type("\x04")
+    assert "toolgate chat --coding --resume " in first.until("continues this session")
     first.ended()
 
     second = chat("--model", "m", "--continue", model=server)
@@ -446,6 +447,8 @@ def test_slash_commands(chat: Chat, model: Model) -> None:
     terminal.until("never changes")
     terminal.type("/nope\r")
     terminal.until("There is no /nope.")
+    terminal.type("/resume 99\r")
+    terminal.until("there is no session '99'; /sessions shows them")
     terminal.type("/show 9\r")
     terminal.until("no call was made yet")
     terminal.type("first words\r")

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from toolgate.agent.events import TurnDone
-from toolgate.cli.chat.conversation import Conversation, project_and_branch, status_parts
+from toolgate.cli.chat.conversation import Conversation, project_and_branch, resume_command, status_parts
 from toolgate.compose import assemble
 from toolgate.errors import ModelError
 from toolgate.protocol.modes import ToolMode
-from toolgate.sessions import Usage
+from toolgate.sessions import InMemorySessions, Usage
 from toolgate.settings import Settings
 from toolgate.testing import ScriptedModel
 
@@ -46,3 +46,11 @@ async def test_a_model_is_chosen_before_the_first_message_and_kept_with_the_sess
             await conversation.choose_model("anthropic:claude-x")
         await conversation.choose_model("scripted")
         assert (conversation.model_name, (await conversation.ensure_session()).model) == ("scripted", "")
+
+
+async def test_the_command_that_continues_a_session_has_its_mode_and_its_project() -> None:
+    settings = Settings.of(session={"coding_enabled": True}).session
+    async with InMemorySessions(settings) as sessions:
+        chat, coding = await sessions.create(), await sessions.create("coding")
+    assert resume_command(chat, None) == f"toolgate chat --resume {chat.id}"
+    assert resume_command(coding, Path("a shop")) == f"toolgate chat --coding --root 'a shop' --resume {coding.id}"

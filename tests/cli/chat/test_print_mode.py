@@ -235,7 +235,7 @@ def test_yes_without_a_sandbox_is_refused(chat: Run) -> None:
     [
         (["--json"], "--json goes with --print"),
         (["--yes"], "--yes goes with --print"),
-        (["--print", "  "], "the message is empty"),
+        (["--print", "  "], 'the message is empty: toolgate chat --print "MESSAGE"'),
         (["--print", "x", "--resume"], "--resume needs an id"),
         (["--print", "x", "--resume", "nope"], "there is no session 'nope'"),
         (["--print", "x", "--continue"], "this project has no session"),

@@ -46,6 +46,14 @@ def test_the_stored_declarations_are_what_the_tools_declare() -> None:
     ]
 
 
+def test_a_new_tool_without_a_stored_declaration_names_the_script_that_writes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(builtin._MODULES, "NewTool", "todo")
+    with pytest.raises(LookupError, match=r"no 'NewTool': run python scripts/tool_declarations\.py"):
+        builtin.lazy_tools()
+
+
 def test_every_lazy_tool_is_the_one_that_its_module_declares() -> None:
     for tool in (*builtin.lazy_tools(), *builtin.lazy_agent_tools()):
         made, declared = tool.load()

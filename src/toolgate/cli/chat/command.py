@@ -125,5 +125,5 @@ def _with_piped(message: str) -> str:
 def _message(given: str) -> str:
     text = read_stdin() if given == "-" else _with_piped(given)
     if not text.strip():
-        raise UsageError(translate("the message is empty"))
+        raise UsageError(translate('the message is empty: toolgate chat --print "MESSAGE", or pipe it'))
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from toolgate.protocol.modes import ApprovalMode, ToolMode
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from toolgate.agent import TurnStream
     from toolgate.agent.events import TurnDone
@@ -187,6 +189,13 @@ async def conversation_for(stack: Stack, args: argparse.Namespace) -> Conversati
     if wanted is not None and conversation.session is not None:
         await conversation.switch_approval_mode(wanted)
     return conversation
+
+
+def resume_command(session: Session, root: Path | None) -> str:
+    """Return the command line that continues a session in its mode; `root` is the `--root` that was given."""
+    coding = ["--coding"] if session.mode is ToolMode.coding else []
+    place = [] if root is None else ["--root", str(root)]
+    return shlex.join(["toolgate", "chat", *coding, *place, "--resume", session.id])
 
 
 def project_and_branch(stack: Stack) -> str:

@@ -170,7 +170,7 @@ class SlashCommands(SessionCommands):
             return
         position = int(rest) - 1 if rest.isdecimal() and len(rest) < 4 else -1
         typed = self._listed[position] if 0 <= position < len(self._listed) else rest
-        await self._conversation.resume(await find(self._conversation.stack.sessions, typed))
+        await self._conversation.resume(await find(self._conversation.stack.sessions, typed, in_chat=True))
         await self._host.recall()
 
     async def _rename(self, rest: str) -> None:

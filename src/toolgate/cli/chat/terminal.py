@@ -14,7 +14,13 @@ from toolgate.agent.events import TurnDone
 from toolgate.cli.chat.approval_prompt import ApprovalPrompt
 from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.command import LATEST, settings_for
-from toolgate.cli.chat.conversation import Conversation, conversation_for, project_and_branch, status_parts
+from toolgate.cli.chat.conversation import (
+    Conversation,
+    conversation_for,
+    project_and_branch,
+    resume_command,
+    status_parts,
+)
 from toolgate.cli.chat.editor import Editor, Interrupted
 from toolgate.cli.chat.graphics import TerminalAnswer, ask_terminal
 from toolgate.cli.chat.keyboard import Keyboard
@@ -33,6 +39,7 @@ from toolgate.protocol.modes import ApprovalMode
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
@@ -66,7 +73,7 @@ async def _converse(args: argparse.Namespace, answer: TerminalAnswer) -> int:
         nested_output=True,
     ) as stack:
         conversation = await conversation_for(stack, args)
-        chat = Chat(conversation, canvas, approval_prompt)
+        chat = Chat(conversation, canvas, approval_prompt, args.root)
         chat.typed(answer.typed)
         with _warnings_shown(chat):
             await chat.greet(choose=args.resume == LATEST)
@@ -77,8 +84,11 @@ async def _converse(args: argparse.Namespace, answer: TerminalAnswer) -> int:
 class Chat:
     """Connects a person, an agent and the terminal."""
 
-    def __init__(self, conversation: Conversation, canvas: Canvas, approval_prompt: ApprovalPrompt) -> None:
+    def __init__(
+        self, conversation: Conversation, canvas: Canvas, approval_prompt: ApprovalPrompt, root: Path | None = None
+    ) -> None:
         self._conversation = conversation
+        self._root = root
         self._canvas = canvas
         self._region = LiveRegion(sys.stdout, canvas)
         self._approval_prompt = approval_prompt
@@ -264,7 +274,8 @@ class Chat:
     def _farewell(self) -> None:
         session = self._conversation.session
         if session is not None:
-            self.say(translate("toolgate chat --resume {id} continues this session.", id=session.id), "dim")
+            command = resume_command(session, self._root)
+            self.say(translate("{command} continues this session.", command=visible(command, keep="")), "dim")
 
 
 class _WarningHandler(logging.Handler):

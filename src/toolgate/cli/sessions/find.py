@@ -18,7 +18,7 @@ _MAX_SESSIONS = 100_000
 _MAX_NAMED = 5
 
 
-async def find(sessions: SessionManager, typed: str) -> Session:
+async def find(sessions: SessionManager, typed: str, *, in_chat: bool = False) -> Session:
     """Return the only session whose id begins with `typed`. Raises `UsageError` if there is none or several."""
     wanted = typed.strip().lower()
     found = [
@@ -28,6 +28,8 @@ async def find(sessions: SessionManager, typed: str) -> Session:
     if exact:
         return exact[0]
     if not wanted or not found:
+        if in_chat:
+            raise UsageError(translate("there is no session {typed}; /sessions shows them", typed=repr(typed)))
         raise UsageError(translate("there is no session {typed}; toolgate sessions list shows them", typed=repr(typed)))
     if len(found) > 1:
         some = ", ".join(session.id for session in found[:_MAX_NAMED])

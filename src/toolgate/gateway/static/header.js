@@ -27,9 +27,12 @@ export class Header extends HTMLElement {
 
   /** Show the project: `{name, root_label, branch, sandbox}`; null if the gateway does not tell. */
   project(info) {
-    const place = info?.root_label || info?.name;
-    this.#write(this.#project, place && visible(place), t`Project`);
-    this.#write(this.#branch, info?.branch && visible(info.branch), t`Branch`);
+    const place = visible(info?.root_label || info?.name || "");
+    this.#write(this.#project, place, t`Project: ${place}`);
+    const name = place.lastIndexOf("/") + 1;
+    this.#project.replaceChildren(h("span", {}, place.slice(0, name)), place.slice(name));
+    const branch = visible(info?.branch || "");
+    this.#write(this.#branch, branch, t`Branch: ${branch}`);
     const layer = info?.sandbox ? visible(info.sandbox) : null;
     const on = layer !== "off" && layer !== "unavailable";
     this.#write(this.#sandbox, layer && (on ? t`sandbox on` : t`sandbox ${layer}`), t`Sandbox: ${layer}`);

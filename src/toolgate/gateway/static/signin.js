@@ -93,12 +93,15 @@ export async function leave() {
   store(null);
 }
 
+/** Whether the code of the URL was refused: it was used already, or is too old. */
+let refused = false;
+
 /** Remove the code from the URL, so that it stays in no history, and use it. */
 export async function enter() {
   const code = location.hash.match(/^#([\w-]{16,})$/)?.[1];
   if (!code) return;
   history.replaceState(null, "", location.pathname);
-  await exchange({ code }).catch(() => false);
+  refused = !(await exchange({ code }).catch(() => true));
 }
 
 /** Show the sign-in form instead of the page. */
@@ -106,18 +109,25 @@ export function ask() {
   const about = { type: "password", id: "token", autocomplete: "current-password", placeholder: t`Token` };
   const field = h("input", { ...about, required: true });
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
+  const complain = (...words) => {
+    problem.replaceChildren(...words);
+    problem.hidden = false;
+  };
+  const used = () => {
+    const link = h("code", {}, "toolgate link");
+    complain(...around(t`This address was used already, or is too old. ${MARK} prints another one.`, link));
+  };
   const label = h("label", { class: "hidden", for: "token" }, t`Token`);
   const form = h("form", {}, label, field, h("button", { class: "primary", type: "submit" }, t`Sign in`));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const worked = await exchange({ token: field.value.trim() }).catch(() => null);
     if (worked) return location.reload();
-    problem.textContent = worked === null ? t`The gateway does not answer.` : t`That token does not work.`;
-    problem.hidden = false;
+    complain(worked === null ? t`The gateway does not answer.` : t`That token does not work.`);
     field.select();
   });
   // The printed URL, opened in this tab, differs only in its hash, so nothing is loaded again.
-  addEventListener("hashchange", () => enter().then(() => location.reload()));
+  addEventListener("hashchange", () => enter().then(() => (refused ? used() : location.reload())));
   for (const element of document.querySelectorAll("tg-sidebar, main, .skip")) element.remove();
   const command = h("code", {}, "toolgate serve");
   document.body.append(
@@ -132,5 +142,6 @@ export function ask() {
       problem,
     ),
   );
+  if (refused) used();
   field.focus();
 }

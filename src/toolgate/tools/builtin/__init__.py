@@ -117,6 +117,8 @@ def _lazy(modules: Mapping[str, str]) -> list[LazyTool]:
     for name, module in modules.items():
         if importlib.util.find_spec(f"{__name__}.{module}") is None:  # an incomplete installation does not start
             raise ModuleNotFoundError(f"No module named '{__name__}.{module}'", name=f"{__name__}.{module}")
+        if name not in declarations:
+            raise LookupError(f"declarations.json has no {name!r}: run python scripts/tool_declarations.py")
         description = load_text(str(Path(__file__).with_name(module)))
         found.append(lazy_tool(declarations[name], description, functools.partial(_make, name)))
     return found
