@@ -11,6 +11,7 @@ from toolgate.workspace import Stop
 from toolgate.workspace import find_text as module
 from toolgate.workspace.encoding import UTF_8, Encoding, detect
 from toolgate.workspace.find_text import FileContent, LoadedContent, TextMatches
+from toolgate.workspace.lines import BLOCK, LineIndex
 from toolgate.workspace.pieces import write_all
 from toolgate.workspace.root import OpenedFile
 
@@ -22,10 +23,11 @@ def search(
     fd = os.memfd_create("test")
     try:
         write_all(fd, content)
-        found = FileContent(OpenedFile(fd, "test", os.fstat(fd))).find(Stop(), text, encoding, limit, check=check)
+        index = LineIndex(encoding, len(content))
+        found = FileContent(OpenedFile(fd, "test", os.fstat(fd))).find(Stop(), text, index, limit, check=check)
     finally:
         os.close(fd)
-    in_memory = LoadedContent(content).find(Stop(), text, encoding, limit, check=check)
+    in_memory = LoadedContent(content).find(Stop(), text, index, limit, check=check)
     assert (in_memory.spans, in_memory.has_nul) == (found.spans, found.has_nul)
     assert (in_memory.damaged is None) == (found.damaged is None)
     return found
@@ -70,6 +72,25 @@ def test_what_is_no_text_is_seen_if_that_is_requested() -> None:
     assert search(b"abc\xff", "x", check=True).damaged is not None
     assert search(b"abc\xc3", "x", check=True).damaged is not None
     assert search(b"abc\xc3\xa4", "x", check=True).damaged is None
+
+
+@pytest.mark.parametrize("start", [0, 100, BLOCK - 3, BLOCK, 2 * BLOCK + 5])
+def test_lines_up_to_the_first_match_are_counted_on_the_way(start: int) -> None:
+    content = ("line\n" * BLOCK)[:start] + "here" + "\nmore here" * 3 * BLOCK
+    fd, index = os.memfd_create("test"), LineIndex(UTF_8, len(content))
+
+    def read_again(length: int, offset: int) -> bytes:
+        assert (offset % BLOCK, length) == (0, start % BLOCK), "only the lines before it in its own block"
+        return os.pread(fd, length, offset)
+
+    try:
+        write_all(fd, content.encode())
+        found = FileContent(OpenedFile(fd, "test", os.fstat(fd))).find(Stop(), "here", index, 5)
+        index.extend(read_again, Stop(), offset=start)
+        assert index.line_at(read_again, start) == content.count("\n", 0, start) + 1
+    finally:
+        os.close(fd)
+    assert found.spans[0] == (start, start + 4)
 
 
 def test_no_more_than_wanted() -> None:

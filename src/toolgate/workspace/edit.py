@@ -213,7 +213,7 @@ def _find(stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex,
     limit = 1 if edit.first_only and not index.encoding.multibyte else 2 if content.at_once else _MAX_MATCHES
     check = not edit.new.isascii()  # only then does the encoding of the rest matter
     try:
-        found = content.find(stop, edit.old, index.encoding, limit, check=check)
+        found = content.find(stop, edit.old, index, limit, check=check)
     except UnicodeEncodeError:  # the file's encoding does not have all characters of it
         raise _not_found(content.read, path, edit, index, label) from None
     if content.at_once and len(found.spans) != 1:

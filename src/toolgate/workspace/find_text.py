@@ -8,10 +8,12 @@ from itertools import islice
 from typing import AnyStr
 
 from toolgate.workspace.encoding import Encoding
+from toolgate.workspace.lines import BLOCK, LineIndex
 from toolgate.workspace.root import OpenedFile
 from toolgate.workspace.threads import Stop
 
-_BUFFER = 1 << 18
+_BUFFER = BLOCK
+"""Bytes that are searched at a time. Those that lines are counted in need not be read again for that."""
 _ReadInto = Callable[[memoryview, int], int]
 _Find = Callable[[bytes | bytearray, int, int], Iterator[tuple[int, int]]]
 
@@ -47,13 +49,14 @@ class FileContent:
     def _read_into(self, buffer: memoryview, offset: int) -> int:
         return os.preadv(self.opened.fd, [buffer], offset, os.RWF_NOWAIT if self.at_once else 0)
 
-    def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> TextMatches:
+    def find(self, stop: Stop, text: str, index: LineIndex, limit: int, *, check: bool = False) -> TextMatches:
         """Find all positions of `text`, at most `limit`. A line end in it matches any line end of the file.
 
-        With `check`, everything on the way is decoded to see whether it is text.
+        The lines up to the first match are counted in `index`. With `check`, everything on the way is decoded
+        to see whether it is text.
         """
-        find, longest = _finder(text, encoding)
-        scan = _Scan(encoding, check)
+        find, longest = _finder(text, index.encoding)
+        scan = _Scan(index, check)
         scan.run(stop, self._read_into, self.size, find, longest, limit)
         return scan.found
 
@@ -70,9 +73,10 @@ class LoadedContent:
         """Read bytes at an offset."""
         return self.data[offset : offset + length]
 
-    def find(self, stop: Stop, text: str, encoding: Encoding, limit: int, *, check: bool = False) -> TextMatches:
+    def find(self, stop: Stop, text: str, index: LineIndex, limit: int, *, check: bool = False) -> TextMatches:
         """Find all positions of `text`, at most `limit`."""
         stop.check()
+        encoding = index.encoding
         find, _ = _finder(text, encoding)
         data, start = self.data, len(encoding.bom)
         found = TextMatches(spans=list(islice(find(data, start, len(data)), limit)))
@@ -159,20 +163,25 @@ def _forward(raw: AnyStr, crlf: AnyStr, start: int, length: int) -> int:
 class _Scan:
     """Searches block by block. It keeps enough of each block for a match across the border."""
 
-    def __init__(self, encoding: Encoding, check: bool) -> None:
+    def __init__(self, index: LineIndex, check: bool) -> None:
         self.found = TextMatches()
-        self._encoding = encoding
-        self._decoder = codecs.getincrementaldecoder(encoding.codec)() if check else None
+        self._index = index
+        self._encoding = index.encoding
+        self._decoder = codecs.getincrementaldecoder(index.encoding.codec)() if check else None
 
     def run(self, stop: Stop, read: _ReadInto, size: int, find: _Find, longest: int, limit: int) -> None:
         found = self.found
         base, filled = len(self._encoding.bom), 0  # the buffer holds the file's bytes from `base`
-        buffer = bytearray(min(max(size - base, 0) + 1, _BUFFER) + 2 * longest)
+        step = min(max(size - base, 0) + 1, max(_BUFFER, 4 * longest))
+        buffer = bytearray(step + 2 * longest)
         view = memoryview(buffer)
         while True:
             stop.check()
-            count = read(view[filled:], base + filled)
+            piece = view[filled : filled + step]
+            count = read(piece, base + filled)
             self._inspect(buffer, filled, filled + count)
+            if not found.spans:  # whoever shows the first match needs its line number
+                self._index.add(base + filled, piece[:count])
             filled += count
             done = 0
             for first, last in find(buffer, 0, filled):

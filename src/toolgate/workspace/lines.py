@@ -76,10 +76,18 @@ class LineIndex:
                 return False
             with self._lock:
                 position = self.position
-                block = read(min(BLOCK, self.end - position), position)
-                self._counts.append(self._counts[-1] + self._count(block))
-                self.complete = position + len(block) >= self.end or not block
+                self._add(position, read(min(BLOCK, self.end - position), position))
         return True
+
+    def add(self, position: int, block: memoryview) -> None:
+        """Count a block that somebody has read anyway, if it is the next one and whole."""
+        with self._lock:
+            if position == self.position and len(block) == min(BLOCK, self.end - position) > 0:
+                self._add(position, bytes(block))
+
+    def _add(self, position: int, block: bytes) -> None:
+        self._counts.append(self._counts[-1] + self._count(block))
+        self.complete = position + len(block) >= self.end or not block
 
     def find(self, read: Read, line: int) -> int | None:
         """Return the offset of a line (from 1); None if the part that was read does not contain it."""
