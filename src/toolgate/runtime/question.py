@@ -118,11 +118,13 @@ def _shown_choices(
     choices: tuple[ApprovalChoice, ...], labels: list[str], rules: list[str]
 ) -> tuple[ApprovalChoice, ...]:
     """The choices whose rules can be shown in full: what is stored is what was shown."""
-    return tuple(
-        choice.model_copy(update={"label": label, "rule": rule})
-        for choice, label, rule in zip(choices, labels, rules, strict=True)
-        if choice.id == "call" or (label, rule) == (choice.label, choice.rule)
-    )
+    shown = []
+    for choice, label, rule in zip(choices, labels, rules, strict=True):
+        if (label, rule) == (choice.label, choice.rule):
+            shown.append(choice)
+        elif choice.id == "call":
+            shown.append(choice.model_copy(update={"label": label, "rule": rule}))
+    return tuple(shown)
 
 
 def _unplanned(invocation: Invocation) -> Plan:

@@ -4,6 +4,7 @@ A regular expression made from a pattern can be driven into exponential time by 
 project's policy is written by strangers.
 """
 
+import functools
 import posixpath
 import re
 from collections.abc import Sequence
@@ -60,7 +61,13 @@ class PathGlob:
 
     def matches(self, path: str) -> bool:
         """Whether the path (in normal form) fits."""
-        return _fits(self._parts, _parts(normal_path(path)))
+        return _fits(self._parts, _parts_of(path))
+
+
+@functools.lru_cache(maxsize=1024)
+def _parts_of(path: str) -> Sequence[str]:
+    """The names of a path; all patterns of a policy are compared with the same few paths."""
+    return _parts(normal_path(path))
 
 
 def _parts(path: str) -> list[str]:

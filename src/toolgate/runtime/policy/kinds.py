@@ -202,6 +202,9 @@ def check_path_pattern(name: str, pattern: str) -> None:
         raise ValueError(f"{name} = {pattern!r} ends with '/': write {pattern + '**'!r} for all that is below it")
 
 
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def toml_text(value: Any) -> str:
     """A TOML string; JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _as_json(value).replace("\x7f", "\\u007f")

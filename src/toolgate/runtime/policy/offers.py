@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _MAX_CHARACTERS = 4000
 """Characters of a rule that is offered; a longer one cannot be judged."""
 _WILD = frozenset("*?")
+_Candidate = tuple[ChoiceId, str, Rule, tuple[str, ...]]
+"""Id and label of a choice, its rule for the tool of the call, and the tools that it offers the rule for."""
 
 
 def choices_of(
@@ -54,11 +56,11 @@ def choices_of(
         return tuple(found)
     project = policy.project if for_project else None
     scopes: tuple[Scope, ...] = ("session",) if project is None else ("session", "project")
-    for choice_id, label, rules in _candidates(tool_name, arguments, plan, project):
-        verdict = policy.with_rules(rules).decide(
+    for choice_id, label, rule, tools in _candidates(tool_name, arguments, plan, project):
+        verdict = policy.with_rules([rule]).decide(  # the same rule for another tool would not change it
             tool_name, arguments, plan, workspace=workspace, defaults=defaults or {}, resolved_paths=resolved_paths
         )
-        text = "\n".join(map(rule_text, rules))
+        text = rule_text(rule, tools)
         if verdict is not None and verdict.decision == "allow" and len(text) <= _MAX_CHARACTERS:
             found.append(ApprovalChoice(id=choice_id, label=label, rule=text, scopes=scopes))
     return tuple(found)
@@ -84,9 +86,7 @@ def is_unlimited(rule: Rule) -> bool:
     return False
 
 
-def _candidates(
-    tool_name: str, arguments: dict[str, Any], plan: Plan, project: str | None
-) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
+def _candidates(tool_name: str, arguments: dict[str, Any], plan: Plan, project: str | None) -> Iterator[_Candidate]:
     try:
         yield from _of_paths(tool_name, arguments, plan, project)
         if isinstance(arguments.get("url"), str) and len(plan.resources) == 1:
@@ -95,9 +95,9 @@ def _candidates(
             line = " ".join(words)
             rule = _allowing(tool_name, project, words=words)
             if len(words) == 1:
-                yield "command", f"'{line}' with any arguments", [rule]
+                yield "command", f"'{line}' with any arguments", rule, (tool_name,)
             else:
-                yield "prefix", f"commands beginning with '{line}'", [rule]
+                yield "prefix", f"commands beginning with '{line}'", rule, (tool_name,)
     except ValidationError:
         return  # a word, a path or a project that no rule can be written about
 
@@ -106,36 +106,31 @@ def _allowing(tool_name: str, project: str | None, **conditions: Any) -> Rule:
     return Rule.model_validate({"tool": tool_name, "decision": "allow", "project": project, **conditions})
 
 
-def _of_host(tool_name: str, url: str, project: str | None) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
+def _of_host(tool_name: str, url: str, project: str | None) -> Iterator[_Candidate]:
     """A rule about all pages of a host."""
     parts = urlsplit(url)
     if _WILD & set(parts.netloc) or not parts.netloc:
         return
     rule = _allowing(tool_name, project, args={"url": f"{parts.scheme}://{parts.netloc}/*"})
-    yield "prefix", f"pages of {parts.netloc}", [rule]
+    yield "prefix", f"pages of {parts.netloc}", rule, (tool_name,)
 
 
-def _of_paths(
-    tool_name: str, arguments: dict[str, Any], plan: Plan, project: str | None
-) -> Iterator[tuple[ChoiceId, str, list[Rule]]]:
+def _of_paths(tool_name: str, arguments: dict[str, Any], plan: Plan, project: str | None) -> Iterator[_Candidate]:
     """Rules about the one file that a call writes, and about the folder that it is in; or about a secret file."""
     if tool_name == READER and len(plan.reveals) == 1 and not _WILD & set(plan.reveals[0]):
         path = plan.reveals[0]
         if path.startswith("/"):  # rules are about paths of projects
             return
         shows = _allowing(READER, project, args={"path": path})
-        yield "file", f"reading {path}, also in commands", [shows]
+        yield "file", f"reading {path}, also in commands", shows, (READER,)
     if not plan.reversible or len(plan.resources) != 1 or "path" not in arguments:
         return
     path = plan.resources[0]
     tools = WRITERS if tool_name in WRITERS else (tool_name,)
 
-    def rules(pattern: str) -> list[Rule]:
-        return [_allowing(tool, project, args={"path": pattern}) for tool in tools]
-
     if path in ("", ".") or _WILD & set(path):
         return
-    yield "file", f"edits to {path}", rules(path)
+    yield "file", f"edits to {path}", _allowing(tool_name, project, args={"path": path}), tools
     folder = posixpath.dirname(path)
     if folder:  # a rule for the root would allow every edit; the approval mode accept_edits is for that
-        yield "folder", f"edits in {folder}", rules(f"{folder}/**")
+        yield "folder", f"edits in {folder}", _allowing(tool_name, project, args={"path": f"{folder}/**"}), tools

@@ -8,7 +8,7 @@ from toolgate.runtime.policy.kinds import KINDS, SHELL, toml_text
 from toolgate.runtime.policy.rules import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from toolgate.protocol.plan import Plan
     from toolgate.runtime.policy.decide import Policy
@@ -61,13 +61,14 @@ def _of_secrets(tool_name: str, plan: Plan | None) -> list[Rule]:
     return [Rule(tool="read_file", args={"path": path}, decision="allow") for path in plan.reveals if path[0] != "/"]
 
 
-def rule_text(rule: Rule) -> str:
-    """A rule as it is written in a policy file."""
-    lines = ["[[rule]]", f"tool = {toml_text(rule.tool)}"]
+def rule_text(rule: Rule, tools: Sequence[str] = ()) -> str:
+    """A rule as it is written in a policy file; the same rule for each of several `tools`, if they are given."""
+    lines = []
     key, value = rule.condition()
     if key:
         lines.append(f"{key} = {KINDS[key].toml(value)}")
     lines.append(f"decision = {toml_text(rule.decision)}")
     if rule.project is not None:
         lines.append(f"project = {toml_text(rule.project)}")
-    return "\n".join(lines)
+    rest = "\n".join(lines)
+    return "\n".join(f"[[rule]]\ntool = {toml_text(tool)}\n{rest}" for tool in tools or (rule.tool,))
