@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from toolgate.settings.own_files import own_files
 
 if TYPE_CHECKING:
     from toolgate.settings import Settings
@@ -47,7 +49,7 @@ class ShellOptions:
     roots: tuple[str, ...] = ()
     """Further host directories that `access="full"` may write."""
     hidden: tuple[str, ...] = ()
-    """The runtime's own files: its database, policy and configuration."""
+    """The runtime's own files (`own_files`)."""
 
     @classmethod
     def of(cls, settings: Settings | None, root: str) -> ShellOptions:
@@ -65,7 +67,7 @@ class ShellOptions:
             readable=readable_places(settings),
             extra=settings.workspace.extra,
             roots=shell.roots,
-            hidden=tuple(_own_files(settings, root)),
+            hidden=tuple(own_files(settings, root)),
         )
 
     @property
@@ -78,15 +80,6 @@ class ShellOptions:
             "u": self.processes,
             "n": self.open_files,
         }
-
-
-def _own_files(settings: Settings, root: str) -> Iterator[str]:
-    files = (settings.policy_file, settings.config_file, settings.mcp_config)
-    yield from (os.path.abspath(path) for path in files if path is not None)
-    scheme, _, path = settings.database.address.partition(":///")
-    if scheme.startswith("sqlite") and path and not path.startswith(":"):
-        database = os.path.join(root, path.partition("?")[0])
-        yield from (database + suffix for suffix in ("", "-wal", "-shm", "-journal"))
 
 
 def _users_skills(settings: Settings) -> tuple[str, ...]:

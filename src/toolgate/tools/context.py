@@ -100,10 +100,12 @@ class ToolContext(AsyncClosing):
         """Whether settings were passed in. Otherwise these are the defaults, without the user's policy."""
         self._settings = None if settings is None else checked_settings(settings)
         workspace = checked_workspace(workspace)
-        if workspace is not None and self._settings is not None and self._settings.workspace.extra:
-            from toolgate.workspace.extra_directories import open_extra
+        if workspace is not None and self._settings is not None:
+            _protect_own(workspace, self._settings)
+            if self._settings.workspace.extra:
+                from toolgate.workspace.extra_directories import open_extra
 
-            open_extra(workspace, self._settings.workspace.extra)
+                open_extra(workspace, self._settings.workspace.extra)
         if workspace is not None and session_id is not None:
             workspace = workspace.for_session(self.settings.tool_output.dir, session_id)
         self.workspace = workspace
@@ -271,6 +273,14 @@ def checked_workspace(workspace: Workspace | None) -> Workspace | None:
     if isinstance(workspace, str | os.PathLike):
         raise TypeError(f"workspace must be a toolgate.Workspace, not a path: write Workspace({str(workspace)!r})")
     return workspace
+
+
+def _protect_own(workspace: Workspace, settings: Settings) -> None:
+    """Keep tools from writing the runtime's own files, if the operator or the user has put some into the project."""
+    from toolgate.settings.own_files import own_files
+
+    users = () if settings.user_directory is None else (str(settings.user_directory),)
+    workspace.protect_own((*own_files(settings, workspace.root), *users))
 
 
 def _checked_id(session_id: object) -> str | None:

@@ -18,7 +18,7 @@ def make_parents(workspace: Workspace, target: Target) -> tuple[str, ...]:
     made: list[str] = []
     try:
         for length in range(depth, len(target.parts) - 1):
-            if protect.is_protected(target.parts[: length + 1]):
+            if workspace.is_protected("/".join(target.parts[: length + 1])):
                 raise protect.refuse_protected(target.typed)
             with workspace.directory(target.parts[:length]) as directory:
                 try:

@@ -4,8 +4,8 @@ import errno
 import os
 import stat
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -111,6 +111,8 @@ class Workspace:
         """Those directories, as the operator named them."""
         self.generation = 0
         """How often the root was deleted and opened again."""
+        self.own_paths: set[str] = set()
+        """The runtime's own files and directories in the root (`protect_own`), in normal form."""
 
     def require_present(self) -> None:
         """Raise `ToolError` if the root is gone. Open it again if it has come back at the same path."""
@@ -281,7 +283,17 @@ class Workspace:
 
     def is_protected(self, relative: str) -> bool:
         """Whether the tools may not write this path (normal form) or anything below it."""
-        return protect.is_protected([] if relative == "." else relative.split("/"))
+        if protect.is_protected([] if relative == "." else relative.split("/")):
+            return True
+        return any(f"{relative}/".casefold().startswith(f"{own}/".casefold()) for own in self.own_paths)
+
+    def protect_own(self, paths: Iterable[str]) -> None:
+        """Keep the tools from writing these absolute paths and what lies below them, as far as they are in the root."""
+        for path in paths:
+            for name in {path, os.path.realpath(path)}:
+                with suppress(ToolError):
+                    self.own_paths.add(self.relative(name))
+        self.own_paths.discard(".")
 
     def locate(self, path: str, cwd: str = ".") -> Place:
         """Return the real location of `path`, with links resolved, existing or not."""

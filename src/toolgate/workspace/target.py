@@ -54,7 +54,7 @@ def target_of(workspace: Workspace, path: str, cwd: str = ".", protected: Protec
     if not place.parts:
         raise _directory(path)
     known = protected_places(workspace) if protected is None else protected
-    if protect.is_protected(place.parts) or _is_alias(place, known):
+    if workspace.is_protected("/".join(place.parts)) or _is_alias(workspace, place, known):
         raise protect.refuse_protected(path)
     if place.missing:
         if path.endswith("/"):
@@ -101,7 +101,7 @@ def protected_places(workspace: Workspace) -> ProtectedPlaces:
     """Return the protected places that exist, by what they are, whatever other names they have."""
     found: dict[Identity, tuple[str, ...]] = {}
     absent: str | None = None
-    for protected in _PROTECTED:
+    for protected in (*_PROTECTED, *workspace.own_paths):
         if absent is not None and protected.startswith(absent):
             continue
         try:
@@ -116,10 +116,10 @@ def protected_places(workspace: Workspace) -> ProtectedPlaces:
     return found
 
 
-def _is_alias(place: Place, protected: ProtectedPlaces) -> bool:
+def _is_alias(workspace: Workspace, place: Place, protected: ProtectedPlaces) -> bool:
     """Whether the location is protected under another name: through a link or a bind mount."""
     return any(
-        protect.is_protected((*name.split("/"), *place.parts[number + 1 :]))
+        workspace.is_protected("/".join((name, *place.parts[number + 1 :])))
         for number, identity in enumerate(place.identities)
         for name in protected.get(identity, ())
     )

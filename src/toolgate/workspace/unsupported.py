@@ -29,6 +29,7 @@ class UnsupportedWorkspace(Workspace):
         self._fd = -1
         self.closed = False
         self.generation = 0
+        self.own_paths = set()
         self.programs_root = str(self.root)
         self.prefix = self.extra = self.extra_paths = ()
 
