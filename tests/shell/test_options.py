@@ -33,7 +33,8 @@ def test_settings_become_options(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (options.sandbox, options.memory_bytes, options.readable) == ("off", 100 * MIB, ("/data",))
     assert options.passed_environment == ("A", "B")
     own = ("/elsewhere/policy.toml", "/nonexistent/toolgate/config.toml", "/elsewhere/mcp.json")
-    assert options.hidden[:4] == (*own, "/root/project/data/x.db")
+    users = ("/nonexistent/toolgate", "/nonexistent/toolgate/hooks.json")
+    assert options.hidden[:6] == (*own, *users, "/root/project/data/x.db")
 
 
 def test_relative_readable_paths_are_refused() -> None:

@@ -212,6 +212,104 @@ def test_f17_control_files_about_git_and_files_of_the_same_names_can_be_written(
     assert {outcome.status for outcome in outcomes} == {"success"}
 
 
+OWN = [
+    "policy.toml",
+    "./POLICY.toml",
+    "{root}/policy.toml",
+    "sub/../mcp.json",
+    "agent.db",
+    "agent.db-wal",
+    "tokens",
+    "mine/commands/own.md",
+    "mine/skills/evil/SKILL.md",
+    "link.toml",
+]
+"""Paths of the runtime's own files that lie in the project, and other names of them."""
+
+
+@pytest.mark.parametrize("exists", [True, False], ids=["existing", "missing"])
+@pytest.mark.parametrize("path", OWN)
+def test_f17_own_files_in_the_project_are_denied_even_if_edits_are_accepted(
+    arena: Arena, path: str, exists: bool
+) -> None:
+    import toolgate
+    from toolgate.settings import Settings
+
+    (arena.root / "sub").mkdir()
+    (arena.root / "policy.toml").write_text("# x\n")  # without it, nothing starts
+    (arena.root / "link.toml").symlink_to("policy.toml")
+    if exists:
+        (arena.root / "mine/commands").mkdir(parents=True)
+        for name in ("mcp.json", "agent.db", "agent.db-wal", "tokens", "mine/commands/own.md"):
+            (arena.root / name).write_text("# x\n")
+    before = {found.relative_to(arena.root): found.lstat().st_mtime_ns for found in arena.root.rglob("*")}
+    settings = Settings.of(
+        policy_file=arena.root / "policy.toml",
+        mcp_config=arena.root / "mcp.json",
+        user_directory=arena.root / "mine",
+        gateway={"token_file": arena.root / "tokens"},
+        database={"url": "sqlite:///agent.db"},
+    )
+    patch = f"*** Begin Patch\n*** Add File: {path.format(root=arena.root)}\n+evil\n*** End Patch"
+    calls = [
+        ("write_file", {"path": path.format(root=arena.root), "content": "evil\n"}),
+        ("edit_file", {"path": path.format(root=arena.root), "old_string": "x", "new_string": "evil"}),
+        ("apply_patch", {"patch": patch}),
+    ]
+
+    async def codes() -> list[str]:
+        async with toolgate.ToolContext(
+            workspace=toolgate.Workspace(arena.root),
+            mode=toolgate.ToolMode.coding,
+            settings=settings,
+            approval_mode=toolgate.ApprovalMode.accept_edits,
+        ) as context:
+            toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.coding, context)
+            results = [await toolset.call(name, **arguments) for name, arguments in calls]
+            return [result.error_code or result.output for result in results]
+
+    assert run_as(arena.uid, lambda: asyncio.run(codes())) == ["ACCESS_DENIED"] * 3
+    assert {found.relative_to(arena.root): found.lstat().st_mtime_ns for found in arena.root.rglob("*")} == before
+
+
+def test_f17_hooks_are_denied_in_the_directory_that_they_are_read_from(arena: Arena) -> None:
+    import toolgate
+    from toolgate.settings import Settings
+
+    async def code() -> str:
+        async with toolgate.ToolContext(
+            workspace=toolgate.Workspace(arena.root),
+            mode=toolgate.ToolMode.coding,
+            settings=Settings.of(user_directory=arena.root),
+            approval_mode=toolgate.ApprovalMode.accept_edits,
+        ) as context:
+            toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.coding, context)
+            return str((await toolset.call("write_file", path="hooks.json", content="{}")).error_code)
+
+    assert run_as(arena.uid, lambda: asyncio.run(code())) == "ACCESS_DENIED"
+
+
+def test_f17_control_other_files_beside_own_files_can_be_written(arena: Arena) -> None:
+    import toolgate
+    from toolgate.settings import Settings
+
+    (arena.root / "policy.toml").write_text("# x\n")
+    settings = Settings.of(policy_file=arena.root / "policy.toml", user_directory=arena.root / "mine")
+
+    async def codes() -> list[bool]:
+        async with toolgate.ToolContext(
+            workspace=toolgate.Workspace(arena.root),
+            mode=toolgate.ToolMode.coding,
+            settings=settings,
+            approval_mode=toolgate.ApprovalMode.accept_edits,
+        ) as context:
+            toolset = toolgate.builtin_registry().toolset(toolgate.ToolMode.coding, context)
+            paths = ("policy.toml.txt", "policy", "mine.txt", "sub/policy.toml")
+            return [(await toolset.call("write_file", path=path, content="x\n")).is_error for path in paths]
+
+    assert run_as(arena.uid, lambda: asyncio.run(codes())) == [False] * 4
+
+
 def test_f17_whole_outputs_are_not_written_silently(arena: Arena) -> None:
     """The directory of whole outputs is an ordinary one: writing it asks, and nobody to ask means no."""
     import toolgate

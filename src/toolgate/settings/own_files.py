@@ -11,8 +11,13 @@ if TYPE_CHECKING:
 
 
 def own_files(settings: Settings, root: str | os.PathLike[str]) -> Iterator[str]:
-    """Yield their absolute paths, whether they exist or not. The path of a database may be relative to `root`."""
+    """Yield their absolute paths, whether they exist or not. The path of a database may be relative to `root`.
+
+    The user's directory of skills, commands and hooks is one of them, with everything in it. If it is the root itself,
+    its hooks are still protected.
+    """
     gateway = settings.gateway
+    users = settings.user_directory
     files = (
         settings.policy_file,
         settings.config_file,
@@ -20,6 +25,8 @@ def own_files(settings: Settings, root: str | os.PathLike[str]) -> Iterator[str]
         gateway.token_file,
         gateway.tls_cert,
         gateway.tls_key,
+        users,
+        users and users / "hooks.json",
     )
     yield from (os.path.abspath(path) for path in files if path is not None)
     scheme, _, path = settings.database.address.partition(":///")

@@ -279,8 +279,7 @@ def _protect_own(workspace: Workspace, settings: Settings) -> None:
     """Keep tools from writing the runtime's own files, if the operator or the user has put some into the project."""
     from toolgate.settings.own_files import own_files
 
-    users = () if settings.user_directory is None else (str(settings.user_directory),)
-    workspace.protect_own((*own_files(settings, workspace.root), *users))
+    workspace.protect_own(own_files(settings, workspace.root))
 
 
 def _checked_id(session_id: object) -> str | None:
