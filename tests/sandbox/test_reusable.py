@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from tests.sandbox.kit import VIEWED, python
-from tests.support.shells import Shells, processes_with
+from tests.support.shells import CANARY, Shells, processes_with
 from toolgate.protocol.plan import Access
 from toolgate.sandbox.mount_watch import MountWatch
 from toolgate.sandbox.reusable import ReusableSandbox
@@ -42,6 +42,12 @@ assert call((314, 274), 1, attributes, 0) == 0
 ACCESS_LIST = """
 nobody_may = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, 0, 0xFFFFFFFF) for tag in (1, 4, 32))
 os.setxattr("/dev/shm", "system.posix_acl_default", nobody_may)
+"""
+SMALL_PIPE = "fcntl.fcntl(os.open('/run/toolgate/state', os.O_WRONLY), 1031, 4096)"
+PIPE_SIZE = "print(fcntl.fcntl(os.open('/run/toolgate/state', os.O_WRONLY), 1032))"
+LABEL = """
+request = socket.inet_pton(10, "::1") + struct.pack("!I", 0x12345) + struct.pack("=BBHHHI", 0, 1, 1, 6, 6, 0)
+socket.socket(10, 1).setsockopt(41, 32, request)
 """
 DISK_PRIORITY = "assert call((251, 30), 1, 1, 3 << 13) == 0"
 
@@ -131,6 +137,8 @@ def test_what_a_command_leaves_running_has_ended_before_the_next_one(shells: She
         pytest.param(python(DISK_PRIORITY), id="its disk priority"),
         pytest.param(python(SLICE), id="its scheduling"),
         pytest.param("chmod 700 /dev/shm", id="the mode of a directory in memory"),
+        pytest.param(python(SMALL_PIPE), id="the size of the state's pipe"),
+        pytest.param(python(LABEL), id="a label that is still reserved"),
         pytest.param(python(ACCESS_LIST), id="who may use files that are made there"),
         pytest.param(python(SHARED_MEMORY), id="shared memory"),
         pytest.param(python(CLOSED_CONNECTION), id="a port that is not free yet"),
@@ -138,7 +146,8 @@ def test_what_a_command_leaves_running_has_ended_before_the_next_one(shells: She
 )
 def test_a_sandbox_in_which_something_was_left_is_not_used_again(shells: Shells, trace: str) -> None:
     look = "cd /dev/shm; ls -ld . | cut -c 1-10; ls; > new; ls -l new | cut -c 1-10; rm new; cd ~; nice; ulimit -n"
-    look += "; tail -n +2 /proc/sysvipc/shm"
+    look += "; tail -n +2 /proc/sysvipc/shm; tail -n +2 /proc/net/ip6_flowlabel"
+    look += f"; {python(PIPE_SIZE)}\n:"
     look += "; taskset -p $$ | grep -o '[^ ]*$'"
     before, left, after = run_settled(shells, f"{look}; {WHICH}", f"{trace}\n{WHICH}", f"{look}; {WHICH}")
 
@@ -196,6 +205,28 @@ def test_a_new_secret_file_is_hidden_from_the_next_command(shells: Shells) -> No
 
     assert not same_sandbox([before, after])
     assert "0123456789abcdef" not in after.stdout
+
+
+@VIEWED
+@pytest.mark.parametrize("access", ["read", "write"])
+def test_a_waiting_shell_does_not_see_new_credentials_in_a_project_that_is_the_home_directory(
+    shells: Shells, access: Access
+) -> None:
+    shells.environment["HOME"] = str(shells.root)
+    shells.options = ShellOptions(hidden=(str(shells.root / "policy.toml"),))
+
+    async def script(session: ShellSession) -> str:
+        await session.execute("true", 60, access)
+        starter, history = session._parts()
+        while not (starter._spares and starter._spares[0]._is_checked):
+            starter.prepare(access, history.for_access(access), 1)
+            await asyncio.sleep(0.005)
+        for name in (".netrc", "policy.toml"):
+            (shells.root / name).write_text(CANARY)
+            (shells.root / name).chmod(0o644)
+        return (await session.execute("cat .netrc policy.toml", 60, access)).stdout
+
+    assert shells.run(script) == ""
 
 
 @VIEWED

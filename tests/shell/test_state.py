@@ -8,12 +8,32 @@ from typing import Any
 
 import pytest
 
+from tests.sandbox.kit import VIEWED
+from tests.sandbox.test_reusable import settled
 from tests.shell.kit import Session
 from tests.support.arena import arena_for
 from tests.support.privileges import UIDS, run_as
-from tests.support.shells import LAYERS, make_layer
+from tests.support.shells import CANARY, LAYERS, Shells, make_layer
+from toolgate.shell import state_dump
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace
+
+FORGED = r"""
+POSIXLY_CORRECT=:${SHELLOPTS}:${BASHOPTS}
+{ %s; } > $TMPDIR/dump
+/usr/bin/env -u PYTHONPATH python3 -I - <<'END'
+import os
+parts = open(os.environ["TMPDIR"] + "/dump", "rb").read().split(b"\0")
+parts[6] = %r
+os.write(os.open("/run/toolgate/state", os.O_WRONLY), b"\0".join(parts))
+END
+kill -9 $$
+"""
+"""A command that writes its own state: what should be functions is other code."""
+
+
+def forge(code: bytes) -> str:
+    return FORGED % (state_dump.CODE, code)
 
 
 def in_session(uid: int, layer: str, script: Callable[[Session], Awaitable[Any]], **environment: str) -> Any:
@@ -144,3 +164,77 @@ def test_a_home_that_is_carried_to_another_process_is_not_the_old_private_one(tm
         return full.stdout, read.stdout
 
     assert asyncio.run(run()) == ("1\n.y\n", "1\n")
+
+
+@VIEWED
+def test_code_that_was_left_as_a_state_does_not_run_between_the_commands(shells: Shells) -> None:
+    async def script(session: ShellSession) -> tuple[bool, bool]:
+        await session.execute("true", 60)
+        await settled(session)
+        await session.execute(forge(b"echo > ran\nf() { :; }\n"), 60)
+        starter, history = session._parts()
+        assert history.for_access("write").functions.startswith(b"echo > ran")
+        while not (starter._spares and starter._spares[0]._is_checked):
+            starter.prepare("write", history.for_access("write"), 1)
+            await asyncio.sleep(0.005)
+        loaded = starter._spares[0].loaded
+        await session.execute("true", 60)
+        return loaded is None, (shells.root / "ran").exists()
+
+    assert shells.run(script) == (True, True)  # it runs with the next command, as a function of it could
+
+
+@VIEWED
+@pytest.mark.parametrize(
+    ("before", "command"),
+    [
+        pytest.param(forge(b"cat .e?v >> leak\n"), "cat .env", id="code instead of functions"),
+        pytest.param("cat() { command cat $1 | tee -a leak; }; export -f cat", "bash -c 'cat .env'", id="exported"),
+        pytest.param("command_not_found_handle() { cat .e?v >> leak; }", "cat .env; nothing", id="not found"),
+        pytest.param("PS4='$(cat .e?v >> leak)'; set -x", "cat .env", id="traced"),
+        pytest.param(
+            "mkdir bin; ln -s $(type -P tee) bin/sum; export -n PATH; PATH=$PWD/bin:$PATH",
+            "sum leak < .env",
+            id="path",
+        ),
+    ],
+)
+def test_a_command_that_may_read_a_secret_runs_no_code_that_nobody_was_shown(
+    shells: Shells, before: str, command: str
+) -> None:
+    shells.guarded = True
+    secret = shells.root / ".env"
+    secret.write_text(CANARY)
+    secret.chmod(0o644)
+    os.chown(secret, shells.uid, shells.uid) if os.geteuid() == 0 else None
+
+    async def script(session: ShellSession) -> str:
+        await session.execute(before, 60)
+        await session.execute(command, 60, unlocked=(".env",))
+        return (await session.execute("cat leak", 60)).stdout
+
+    assert CANARY not in shells.run(script)
+
+
+@VIEWED
+def test_the_answer_says_that_functions_were_left_out(shells: Shells) -> None:
+    async def script(session: ShellSession) -> list[str]:
+        await session.execute(forge(b"echo\nf() { :; }\n"), 60)
+        return [(await session.execute("true", 60, unlocked=names)).stderr for names in ((".env",), ())]
+
+    first, second = shells.run(script)
+    assert "the shell's functions were left out" in first
+    assert second == ""
+
+
+@VIEWED
+def test_functions_that_a_person_is_shown_stay_when_a_secret_is_read(shells: Shells) -> None:
+    shells.guarded = True
+
+    async def script(session: ShellSession) -> list[str]:
+        await session.execute("show() { cat .env; }; alias also=show", 60)
+        (shells.root / ".env").write_text(CANARY)
+        (shells.root / ".env").chmod(0o644)
+        return [(await session.execute(line, 60, unlocked=(".env",))).stdout for line in ("show", "also")]
+
+    assert shells.run(script) == [CANARY, CANARY]

@@ -33,13 +33,14 @@ async def test_an_alias_of_the_session_counts_as_what_it_runs(session: ShellSess
     assert judged(session, tmp_path, "gone").asks
 
 
-async def test_a_changed_path_is_followed(session: ShellSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("hiding", ["", "; export -n PATH"])
+async def test_a_changed_path_is_followed(session: ShellSession, tmp_path: Path, hiding: str) -> None:
     (tmp_path / "bin").mkdir()
     for name in ("ls", "tool"):
         (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
         (tmp_path / "bin" / name).chmod(0o755)
     assert not judged(session, tmp_path, "ls").asks
-    await session.execute("export PATH=$PWD/bin:$PATH")
+    await session.execute(f"export PATH=$PWD/bin:$PATH{hiding}")
     assert judged(session, tmp_path, "ls").scripts == ("bin/ls",)
     assert judged(session, tmp_path, "ls").asks
     assert not judged(session, tmp_path, "tool").asks

@@ -145,8 +145,8 @@ class ReusableSandbox:
     def _finish(self, program: SandboxedProgram, *, ended: bool) -> None:
         """Note that no process of a program is left, or that none will be, because the sandbox has `ended`."""
         self._program = None
-        program.state, is_empty = self.state.take()
-        self.is_retired |= not is_empty  # what is left would be in the next program's state
+        program.state, is_as_before = self.state.take()
+        self.is_retired |= not is_as_before
         program.gone.set_result(not ended)
 
     def end(self, program: SandboxedProgram) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import os
 from contextlib import suppress
 
+from toolgate.system import fcntl
+
 MAX_BYTES = 4 << 20
 """A larger state is dropped, and the last known one stays."""
 _CHUNK = 1 << 16
@@ -13,6 +15,7 @@ _CHUNK = 1 << 16
 _MAX_CHUNKS = MAX_BYTES // _CHUNK + 1
 """Most chunks that are read at once. A pipe has more only if somebody enlarged it, or writes without end."""
 _MODE = 0o600
+_GET_PIPE_SIZE = 1032  # F_GETPIPE_SZ, which the fcntl module of 3.11 has only on some builds
 _PAUSE = 0.001
 """Seconds between two reads. A shell writes its state in many small pieces, and a command may write without end."""
 
@@ -32,6 +35,7 @@ class StatePipe:
         except BaseException:
             os.unlink(path)
             raise
+        self._first_size = self._size()
         self._loop = asyncio.get_running_loop()
         self._pause: asyncio.TimerHandle | None = None
         self._text = bytearray()
@@ -67,12 +71,16 @@ class StatePipe:
     def take(self) -> tuple[bytes | None, bool]:
         """Return what the shell wrote, as `text` does, and forget it: the next shell writes into the same pipe.
 
-        Also return whether the pipe is empty. If not, part of this text would be in the next one: use another pipe.
+        Also return whether the pipe can be used again. Use another one if this one is not empty, because part of this
+        text would be in the next one, or if the command has changed its size, because the next shell would be slower.
         """
         text, is_empty = self._rest()
         self._text.clear()
         os.fchmod(self._fd, _MODE)  # a command may have changed it, and the next shell could not write its state
-        return text, is_empty
+        return text, is_empty and self._size() == self._first_size
+
+    def _size(self) -> int:
+        return fcntl.fcntl(self._fd, _GET_PIPE_SIZE)
 
     def _rest(self) -> tuple[bytes | None, bool]:
         """Read what is left, and return the whole text and whether the pipe is empty now."""

@@ -73,6 +73,7 @@ class ViewBuilder:
         if not mounts:
             self._require_apart()
         self._hidden = [os.path.realpath(place) for place in hidden]
+        self._masked = self._paths_to_mask()
         self._locked = locked
         try:
             self._host_mounts = MountWatch("self") if mounts else None
@@ -91,6 +92,12 @@ class ViewBuilder:
                         f"'{place}' is to be read-only and writable at once, which this sandbox cannot keep apart.",
                         "Ask the operator to change TOOLGATE_WORKSPACE_EXTRA or TOOLGATE_SHELL_ROOTS.",
                     )
+
+    def _paths_to_mask(self) -> list[str]:
+        """Return the paths that are hidden as soon as they exist, where commands see the directories around them."""
+        shown = [self.root, *self._extra, *map(os.path.realpath, self._roots)]
+        paths = dict.fromkeys((*self._hidden, *self._secrets, *self._credentials()))
+        return [path for path in paths if any(is_below(path, place) for place in shown)]
 
     def close(self) -> None:
         """Remove the mount points that were created, and close the root."""
@@ -166,8 +173,9 @@ class ViewBuilder:
     def _identity(self, access: Access, locked: tuple[str, ...]) -> tuple[object, ...]:
         """Identify what a view depends on. Landlock rules hold for the files that existed, not for their names."""
         if self._host_mounts is not None:
-            shown = (*self._tools, *self._readable, *self._extra, *(os.path.join(self.root, path) for path in locked))
-            files = files_of((path, "") for path in shown)
+            locked = tuple(os.path.join(self.root, path) for path in locked)
+            paths = (*self._tools, *self._readable, *self._extra, *self._masked, *locked)
+            files = files_of((path, "") for path in paths)
             return (private_configuration(), self._host_mounts.changes(), *self.protected.identity(), *files)
         files = files_of(self._root_grants(access, locked))
         return (private_configuration(), *self.protected.identity(), *files)

@@ -56,6 +56,10 @@ _SHORT_COMMAND = 1 << 12
 _LEFT_RUNNING = (
     "toolgate: {} started with '&' ended with this command. To keep one running, start it with background=true\n"
 )
+_NO_FUNCTIONS = (
+    "toolgate: the shell's functions were left out, because the command may read a secret file and they cannot be "
+    "checked; define in the command line what it needs\n"
+)
 
 
 class ShellSession(AsyncClosing):
@@ -333,6 +337,8 @@ class ShellSession(AsyncClosing):
         state = history.for_access(access).entering(cwd)
         git = None if job else starter.git_list(command, access, state)
         process = starter.start(access, state, roots, git, sealed, unlocked, console)
+        if git is None and state.functions and process.loaded is not None and not process.loaded.functions:
+            self._lost_notes.append(_NO_FUNCTIONS)
         starter.began(process, command, state, history.first(access))
         run = CommandRun(command, process, self._capture("stdout", on_output), self._capture("stderr", on_output))
         run.came_from = None if cwd is None else history.latest

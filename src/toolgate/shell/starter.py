@@ -35,7 +35,7 @@ from toolgate.shell.locked_files import LockedFiles
 from toolgate.shell.options import ShellOptions
 from toolgate.shell.process import ShellProcess, ShellStart
 from toolgate.shell.result import SandboxReport
-from toolgate.shell.state import ShellState, for_git
+from toolgate.shell.state import ShellState, for_git, for_secrets
 from toolgate.workspace.outputs import OwnOutputs
 from toolgate.workspace.threads import Stop, in_thread
 
@@ -152,7 +152,7 @@ class Starter:
         waiting = self._waiting_shell(access) if usual else None
         process = waiting or self._new(access, roots, scripts=scripts, unlocked=unlocked, console=console)
         if process.loaded is None:
-            process.load(state)
+            process.load(for_secrets(state) if unlocked else state)
         return process
 
     @property
@@ -162,6 +162,9 @@ class Starter:
 
     def prepare(self, access: Access, state: ShellState | None, wanted: int) -> bool:
         """Start one more shell in advance, and send the next one its state if it is known; whether there are enough.
+
+        A state with functions is sent with the command: what a command wrote there as functions may be any code, and
+        would run between the commands.
 
         If sandboxes can be used again but none is idle, start one instead. The next shell starts quickly in it.
         """
@@ -173,7 +176,7 @@ class Starter:
                 wanted = wanted if self._sandboxes.start(access) else 0
             else:
                 self._spares.append(process or self._new(access, ()))
-        if self._spares and state is not None and self._spares[0].loaded is None:
+        if self._spares and state is not None and not state.functions and self._spares[0].loaded is None:
             self._spares[0].load(state)
         return len(self._spares) >= wanted
 

@@ -14,7 +14,7 @@ SENSITIVE = re.compile(
     r"PATH|LD_.*|BASH_ENV|ENV|IFS|GIT_.*|.*PAGER|PS4|PROMPT_COMMAND|EDITOR|VISUAL|LESSOPEN|LESSCLOSE|CDPATH|SHELL"
     r"|PYTHON.*|NODE_OPTIONS|NODE_PATH|PERL5.*|RUBYOPT|RUBYLIB|MAKEFLAGS|RUSTC.*|CARGO_.*|.*_WRAPPER|SSH_.*|DYLD_.*"
 )
-"""Exported variables that decide which code runs. They are shown first among the changed ones."""
+"""Variables that decide which code runs. The exported ones are shown first among the changed ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,40 @@ def initial(directory: str, environment: Mapping[str, str]) -> ShellState:
 
 
 _PLAIN = re.compile(rb"(?!GIT_|BASH|LD_|SHELLOPTS|POSIXLY_CORRECT|IFS)[A-Za-z_][A-Za-z0-9_]*")
+_RUNS_UNNAMED = b"command_not_found_handle"
+"""A function that runs although no command names it."""
 _IDENTITY = re.compile(rb"GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|EMAIL")
+
+
+def for_secrets(state: ShellState) -> ShellState:
+    """Return the part of a state that a command gets which may read secret files.
+
+    Earlier commands that nobody was asked about could otherwise read them, with code that the approval request does not
+    show: a person is shown exported variables, and the functions and aliases that the command names.
+    """
+    return replace(
+        state,
+        variables=MappingProxyType(
+            {
+                name: variable
+                for name, variable in state.variables.items()
+                if variable.exported or not SENSITIVE.fullmatch(name.decode(errors="replace"))
+            }
+        ),
+        functions=state.functions if _is_inert(state.functions) else b"",
+        exported_functions=(),
+        options=MappingProxyType({**state.options, b"xtrace": False}),
+    )
+
+
+def _is_inert(functions: bytes) -> bool:
+    """Whether reading this runs nothing, and nothing in it runs unless it is named. A dump may hold any other code.
+
+    What is not ASCII may mean something else to the shell: it reads characters as its locale says.
+    """
+    from toolgate.command.definitions import is_only_definitions
+
+    return functions.isascii() and _RUNS_UNNAMED not in functions and is_only_definitions(functions.decode())
 
 
 def for_git(state: ShellState, environment: Mapping[str, str]) -> ShellState:

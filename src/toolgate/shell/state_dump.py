@@ -40,7 +40,7 @@ _VARIABLE = re.compile(
 )
 _INDEXED = re.compile(rb"\((?:\[[0-9]+\]=" + SCALAR + rb" ?)*+\)", re.DOTALL)
 _INTEGER = re.compile(rb'"-?[0-9]*"')
-_ALIAS = re.compile(rb"alias (?:-- )?([^\s='\"$`\\]++)=((?:'[^']*+'|\\')++)\n")
+_ALIAS = re.compile(rb"alias (?:-- )?([^\s='\"$`\\;&|()<>]++)=((?:'[^']*+'|\\')++)\n")
 _EXPORTED_FUNCTION = re.compile(rb"declare -[a-z]*x[a-z]* ([^\s'\"$`\\;&|()<>]+)\n")
 _SHOPT = re.compile(rb"shopt -[su] ([a-z0-9_]+)\n")
 _OPTION = re.compile(rb"set [-+]o ([a-z0-9]+(?:-[a-z]+)?)\n")

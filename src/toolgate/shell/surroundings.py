@@ -39,7 +39,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
     environment = {
         name.decode(errors="replace"): value.decode(errors="replace") for name, value in state.environment.items()
     }
-    path = environment.get("PATH", "")
+    path = _value(state, b"PATH")
     directory = _relative(state.directory.decode(errors="replace"), root)
     return Surroundings(
         root=root,
@@ -58,6 +58,12 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         holds_code=lambda: any(_is_code(variable) for variable in state.variables.values()),
         evaluates=lambda: any("i" in variable.flags or "n" in variable.flags for variable in state.variables.values()),
     )
+
+
+def _value(state: ShellState, name: bytes) -> str:
+    """Return a variable's value, also if programs do not see it; the shell itself uses it."""
+    variable = state.variables.get(name)
+    return ((variable.value if variable is not None else None) or b"").decode(errors="replace")
 
 
 class _Aliases(Mapping[str, str]):
