@@ -189,6 +189,7 @@ def test_code_that_was_left_as_a_state_does_not_run_between_the_commands(shells:
     ("before", "command"),
     [
         pytest.param(forge(b"cat .e?v >> leak\n"), "cat .env", id="code instead of functions"),
+        pytest.param(forge(b"function cat { command cat $1 | tee -a leak; }\n"), "cat .env", id="unseen function"),
         pytest.param("cat() { command cat $1 | tee -a leak; }; export -f cat", "bash -c 'cat .env'", id="exported"),
         pytest.param("command_not_found_handle() { cat .e?v >> leak; }", "cat .env; nothing", id="not found"),
         pytest.param("PS4='$(cat .e?v >> leak)'; set -x", "cat .env", id="traced"),

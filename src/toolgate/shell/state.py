@@ -133,9 +133,9 @@ def _is_inert(functions: bytes) -> bool:
 
     What is not ASCII may mean something else to the shell: it reads characters as its locale says.
     """
-    from toolgate.command.definitions import is_only_definitions
+    from toolgate.command.definitions import has_only_definitions
 
-    return functions.isascii() and _RUNS_UNNAMED not in functions and is_only_definitions(functions.decode())
+    return functions.isascii() and _RUNS_UNNAMED not in functions and has_only_definitions(functions.decode())
 
 
 def for_git(state: ShellState, environment: Mapping[str, str]) -> ShellState:

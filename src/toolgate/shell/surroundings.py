@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import posixpath
-import re
 import stat
 import time
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.command.analysis.plan import Kind, Surroundings
 from toolgate.command.analysis.scope import MAX_SCRIPT
+from toolgate.command.definitions import definitions
 from toolgate.command.line import read_line
 from toolgate.errors import ToolError
 from toolgate.sandbox.git.index import MAX_BYTES as MAX_INDEX
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from toolgate.shell.state import ShellState, Variable
     from toolgate.workspace import Workspace
 
-_DEFINITION = re.compile(r"^([^\s()$`'\"\\]+) \(\) *$", re.MULTILINE)
 _MAX_ENTRIES = 2000
 """Most names of a directory that patterns are compared with."""
 _MAX_OWN_DIRECTORIES = 64
@@ -92,20 +91,6 @@ def _paths(found: tuple[tuple[str, bool], ...]) -> frozenset[str]:
 
 def _is_code(variable: Variable) -> bool:
     return variable.literal is not None and (b"$(" in variable.literal or b"`" in variable.literal)
-
-
-@functools.lru_cache(maxsize=16)
-def definitions(source: str) -> Mapping[str, str]:
-    """Split function definitions as bash prints them.
-
-    A line inside a function may look like the next definition. The parts then do not parse, so a person is asked.
-    """
-    heads = list(_DEFINITION.finditer(source))
-    ends = [*(head.start() for head in heads[1:]), len(source)]
-    found: dict[str, str] = {}
-    for head, end in zip(heads, ends, strict=False):
-        found[head.group(1)] = found.get(head.group(1), "") + source[head.start() : end]
-    return found
 
 
 def _alias(value: str) -> str:
