@@ -2,13 +2,17 @@
 
 import os
 import subprocess
+from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from tests.sandbox.kit import VIEWED
-from tests.support.shells import Shells
+from tests.sandbox.kit import VIEWED, VIEWS
+from tests.support.shells import CANARY, Shells
 from toolgate.errors import ToolError
+from toolgate.protocol.plan import Access
+from toolgate.shell.options import ShellOptions
 from toolgate.shell.session import ShellSession
 
 
@@ -91,3 +95,74 @@ def test_a_protected_path_that_is_a_link_stops_writing_access(shells: Shells, na
         return caught.value.message
 
     assert "cannot be protected" in shells.run(script)
+
+
+@pytest.mark.parametrize("exists", [True, False], ids=["existing", "missing"])
+@pytest.mark.parametrize(
+    ("layer", "access"), [*product(VIEWS, get_args(Access)), ("landlock", "read")], indirect=["layer"]
+)
+def test_commands_run_if_a_hidden_path_lies_in_a_hidden_directory(shells: Shells, access: Access, exists: bool) -> None:
+    directory = shells.root / "mine"
+    if exists:
+        (directory / "deep").mkdir(parents=True)
+        for name in ("hooks.json", "config.toml", ".env", "deep/own.db"):
+            (directory / name).write_text(CANARY)
+            (directory / name).chmod(0o644)
+    names = ("config.toml", "", "hooks.json", "deep/own.db", "deep/own.db-wal")
+    shells.options = ShellOptions(hidden=tuple(str(directory / name) for name in names))
+    shells.guarded = True
+    shells.denied = ("mine/deep", "mine/deep/**")
+    before = sorted(directory.rglob("*"))
+
+    results = shells.commands(
+        "echo ran",
+        "cat mine/* mine/.env mine/deep/*; echo evil > mine/hooks.json; echo evil > mine/new; mkdir -p mine/deep/x",
+        "echo ran",
+        access=access,
+    )
+
+    assert [results[0].stdout, results[2].stdout] == ["ran\n", "ran\n"]
+    assert CANARY not in "".join(result.stdout for result in results)
+    assert sorted(directory.rglob("*")) == before
+    assert directory.exists() is exists
+
+
+@VIEWED
+def test_a_hidden_directory_that_does_not_exist_can_be_made_by_the_user(shells: Shells) -> None:
+    directory = shells.root / "mine"
+    shells.options = ShellOptions(
+        hidden=(str(directory / "config.toml"), str(directory), str(directory / "hooks.json"))
+    )
+
+    async def script(session: ShellSession) -> str:
+        await session.execute("true")
+        directory.mkdir(exist_ok=True)
+        (directory / "hooks.json").write_text(CANARY)
+        return (await session.execute("cat mine/hooks.json; echo ran")).stdout
+
+    assert shells.run(script) == "ran\n"
+
+
+@VIEWED
+def test_commands_run_if_a_hidden_path_lies_in_a_hidden_directory_beside_the_project(shells: Shells) -> None:
+    beside = shells.root.parent / "beside"
+    (beside / "mine").mkdir(parents=True)
+    for path in (beside, beside / "mine"):
+        path.chmod(0o755)
+    (beside / "mine/hooks.json").write_text(CANARY)
+    hidden = tuple(str(beside / name) for name in ("mine/config.toml", "mine", "mine/hooks.json"))
+    shells.options = ShellOptions(hidden=hidden, extra=(str(beside),))
+
+    assert shells.command(f"cat {beside}/mine/hooks.json; echo ran").stdout == "ran\n"
+
+
+@VIEWED
+def test_commands_run_if_the_users_directory_lies_in_a_home_that_is_the_project(shells: Shells) -> None:
+    users = shells.root / ".config/toolgate"
+    users.mkdir(parents=True)
+    for name in ("hooks.json", "config.toml"):
+        (users / name).write_text(CANARY)
+    shells.environment = {"HOME": str(shells.root)}
+    shells.options = ShellOptions(hidden=tuple(map(str, (users / "config.toml", users, users / "hooks.json"))))
+
+    assert shells.command("cat .config/toolgate/*; echo ran").stdout == "ran\n"

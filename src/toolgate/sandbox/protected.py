@@ -54,6 +54,8 @@ class Protected:
         self._outputs = outputs
         self._mounted: dict[str, bool] = {}
         """Paths that the planned view already mounts, and whether each is writable."""
+        self._covered: set[str] = set()
+        """Directories of which the planned view shows nothing: what lies in them is hidden, and has no mount point."""
 
     def close(self) -> None:
         """Remove the mount points that were created."""
@@ -73,6 +75,7 @@ class Protected:
     def begin(self) -> None:
         """Plan a new view."""
         self._mounted.clear()
+        self._covered.clear()
 
     def runtime(self, *, writable: bool) -> Iterator[Mount]:
         """Hide `.toolgate`: with any access, commands can neither read nor write the runtime's own files."""
@@ -123,15 +126,20 @@ class Protected:
         """Whether a directory is only for outputs: then it has the runtime's ignore file."""
         return self._root.kind(relative) == "directory" and self._root.read(f"{relative}/.gitignore", 2) == b"*\n"
 
-    def hide(self, path: str, *, writable: bool) -> Iterator[Mount]:
-        """Hide a path inside the root, existing or not. Its parents become mount points, which no command can move."""
+    def hide(self, path: str, *, writable: bool, directory: bool = False) -> Iterator[Mount]:
+        """Hide a path inside the root, existing or not. Its parents become mount points, which no command can move.
+
+        `directory` is what it will be if it does not exist yet.
+        """
         relative = os.path.relpath(path, self._root.path)
         if relative.split("/")[0] == RUNTIME:
             return
         yield from self._way_to(relative, writable=writable)
         kind = self._kind(relative) if self._is_reached(relative) else "absent"
-        if kind != "absent" or (writable and self._is_reached(relative) and self._stubs.ensure(relative, file=True)):
-            yield self._mask(relative, kind != "directory")
+        if kind != "absent" or (
+            writable and self._is_reached(relative) and self._stubs.ensure(relative, file=not directory)
+        ):
+            yield self._mask(relative, kind == "file" or (kind == "absent" and not directory))
 
     def lock_away(self, relative: str, *, writable: bool) -> Iterator[Mount]:
         """Put something that cannot be read in the place of a secret file, or of a directory that a rule denies."""
@@ -139,9 +147,8 @@ class Protected:
             return
         yield from self._way_to(relative, writable=writable)
         if self._is_reached(relative) and relative not in self._mounted:
-            is_directory = self._kind(relative) == "directory"
-            self._mounted[relative] = False
-            yield Mount("ro", self._path(relative), self._places.nothing if is_directory else self._places.unreadable)
+            is_file = self._kind(relative) == "file"
+            yield self._mask(relative, is_file, self._places.unreadable)
 
     def keep(self, path: str) -> Iterator[Mount]:
         """Protect a path inside the root. Its parents become mount points, which no command can move."""
@@ -191,13 +198,16 @@ class Protected:
             yield self._itself("rw" if writable else "ro", ancestor)
 
     def _is_reached(self, relative: str) -> bool:
-        """Whether the parent directory of a path exists and is writable in this view."""
+        """Whether the parent directory of a path exists in this view, which shows it."""
         parent = os.path.dirname(relative)
-        return not parent or parent in self._mounted
+        return not parent or (parent in self._mounted and parent not in self._covered)
 
-    def _mask(self, relative: str, is_file: bool) -> Mount:
+    def _mask(self, relative: str, is_file: bool, file: str = "") -> Mount:
         self._mounted[relative] = False
-        return Mount("ro", self._path(relative), self._places.empty if is_file else self._places.nothing)
+        if is_file:
+            return Mount("ro", self._path(relative), file or self._places.empty)
+        self._covered.add(relative)
+        return Mount("ro", self._path(relative), self._places.nothing)
 
     def _itself(self, kind: str, relative: str, target: str = "") -> Mount:
         """Open a path now and return a mount of it. The receiver closes the descriptor."""

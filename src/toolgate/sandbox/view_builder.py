@@ -258,9 +258,9 @@ class ViewBuilder:
 
     def _beside(self, roots: list[str]) -> Iterator[Mount]:
         """Yield masks in the directories beside the project: for credentials and for the runtime's own files."""
-        for path in (*self._credentials(), *self._hidden):
-            if os.path.exists(path) and any(is_below(path, place) or path == place for place in roots):
-                yield self._mask(path, os.path.isdir(path))
+        paths = [path for path in (*self._credentials(), *self._hidden) if os.path.exists(path)]
+        for path in _outermost(path for path in paths if any(is_below(path, one) or path == one for one in roots)):
+            yield self._mask(path, os.path.isdir(path))
 
     def _credentials(self) -> list[str]:
         return [os.path.join(self._user_home, name) for name in _SECRETS]
@@ -274,12 +274,11 @@ class ViewBuilder:
             for mount in runtime_mounts(self.root):
                 if mount.kind == "ro":
                     yield from self.protected.keep(mount.target)
-        for path in self._hidden:
-            if is_below(path, self.root):
-                yield from self.protected.hide(path, writable=access != "read")
-        for path in self._secrets:
-            if is_below(path, self.root) and os.path.exists(path):
-                yield from self.protected.hide(path, writable=access != "read")
+        paths = [*self._hidden, *filter(os.path.exists, self._secrets)]
+        paths = [path for path in paths if is_below(path, self.root)]
+        for path in _outermost(paths):
+            holds = any(is_below(other, path) for other in paths)
+            yield from self.protected.hide(path, writable=access != "read", directory=holds)
 
     def _mask(self, path: str, is_directory: bool, file: str = "") -> Mount:
         return Mount("ro", path, self.places.nothing if is_directory else file or self.places.empty)
@@ -306,6 +305,12 @@ class ViewBuilder:
                 if anchor != mount.target:
                     yield Mount("tmpfs", anchor)
             yield mount
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """Return the paths once, without those in others of them: what lies in a hidden directory is hidden with it."""
+    found = list(dict.fromkeys(paths))
+    return [path for path in found if not any(is_below(path, other) for other in found)]
 
 
 def _directory(path: str) -> str:
