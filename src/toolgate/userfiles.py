@@ -59,8 +59,14 @@ def users_database(environ: Mapping[str, str]) -> str:
     return "sqlite:///.toolgate/toolgate.db"
 
 
-def users_data(environ: Mapping[str, str], name: str) -> Path | None:
-    """Return a file beside the user's database; None if HOME is unset."""
+TOKEN_FILE = "gateway-token"
+"""Beside the user's database: the token of a gateway that only this machine can reach."""
+ADDRESS_FILE = "gateway-address"
+"""Beside the user's database: where the user's last gateway listens."""
+
+
+def users_data(environ: Mapping[str, str], name: str = "") -> Path | None:
+    """Return a file beside the user's database, or their directory; None if HOME is unset."""
     configured, home = environ.get("XDG_DATA_HOME", ""), environ.get("HOME", "")
     if configured.startswith("/"):
         return Path(configured, "toolgate", name)

@@ -166,3 +166,24 @@ def test_commands_run_if_the_users_directory_lies_in_a_home_that_is_the_project(
     shells.options = ShellOptions(hidden=tuple(map(str, (users / "config.toml", users, users / "hooks.json"))))
 
     assert shells.command("cat .config/toolgate/*; echo ran").stdout == "ran\n"
+
+
+@VIEWED
+@pytest.mark.parametrize("way", ["policy.toml", "way/policy.toml"])
+def test_a_hidden_path_that_is_a_link_stops_writing_access_because_a_command_could_replace_it(
+    shells: Shells, way: str
+) -> None:
+    """What a command put in its place would be the next policy."""
+    (shells.root / "real").mkdir()
+    (shells.root / "real/policy.toml").write_text(CANARY)
+    (shells.root / way.partition("/")[0]).symlink_to("real" if "/" in way else "real/policy.toml")
+    shells.options = ShellOptions(hidden=(str(shells.root / way),))
+
+    async def script(session: ShellSession) -> str:
+        with pytest.raises(ToolError) as caught:
+            await session.execute(f"rm -r {way.partition('/')[0]}; mkdir -p way; echo evil > {way}")
+        assert (await session.execute(f"cat {way} real/*; true", access="read")).stdout == ""
+        return caught.value.message
+
+    assert "cannot be protected" in shells.run(script)
+    assert (shells.root / way).read_text() == CANARY

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolgate.cli.errors import UsageError
-from toolgate.cli.serve import TOKEN_FILE
 from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
@@ -31,9 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask the gateway for a code, and print the address."""
-    from toolgate.gateway.server import ADDRESS_FILE
     from toolgate.settings import Settings
-    from toolgate.userfiles import read_small_file, users_data
+    from toolgate.userfiles import ADDRESS_FILE, read_small_file, users_data
 
     settings = Settings()
     path = users_data(os.environ, ADDRESS_FILE)
@@ -48,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 def _token(settings: "Settings", user: str | None) -> str:
     """Return the token of a user, from the settings or from the file that `toolgate serve` keeps."""
     from toolgate.gateway.tokens import tokens_of
-    from toolgate.userfiles import read_small_file, users_data
+    from toolgate.userfiles import TOKEN_FILE, read_small_file, users_data
 
     tokens = tokens_of(settings)
     path = users_data(os.environ, TOKEN_FILE)

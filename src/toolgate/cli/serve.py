@@ -15,9 +15,6 @@ from toolgate.language.translate import translate
 if TYPE_CHECKING:
     from toolgate.settings import Settings
 
-TOKEN_FILE = "gateway-token"
-"""Beside the user's database: the token of a gateway that only this machine can reach."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments; everything else is in the settings."""
@@ -53,7 +50,7 @@ def with_kept_token(settings: "Settings") -> "Settings":
     Nothing changes if there is a token, if other machines can reach the gateway, or if tools could read the file.
     """
     from toolgate.gateway.addresses import is_loopback
-    from toolgate.userfiles import read_or_create_secret, users_data
+    from toolgate.userfiles import TOKEN_FILE, read_or_create_secret, users_data
 
     gateway, path = settings.gateway, users_data(os.environ, TOKEN_FILE)
     if gateway.token_file is not None or gateway.tokens_by_user() or not is_loopback(gateway.host) or path is None:

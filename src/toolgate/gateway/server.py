@@ -23,7 +23,7 @@ from toolgate.gateway.tokens import tokens_of
 from toolgate.log import logger
 from toolgate.runtime.policy_source import check_users_policy
 from toolgate.text.redaction import add_secrets, secrets_of
-from toolgate.userfiles import replace_file, users_data
+from toolgate.userfiles import ADDRESS_FILE, replace_file, users_data
 
 with optional_imports():
     import uvicorn
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from toolgate.tools.base import Tool
 
 _BACKLOG = 2048
-ADDRESS_FILE = "gateway-address"
 """Beside the user's database: where the last gateway listens."""
 
 

@@ -132,8 +132,8 @@ class Protected:
         `directory` is what it will be if it does not exist yet.
         """
         relative = os.path.relpath(path, self._root.path)
-        if relative.split("/")[0] == RUNTIME:
-            return
+        if relative.split("/")[0] == RUNTIME or (not writable and self._root.kind(relative) == "other"):
+            return  # what a link leads to is hidden by its own path
         yield from self._way_to(relative, writable=writable)
         kind = self._kind(relative) if self._is_reached(relative) else "absent"
         if kind != "absent" or (

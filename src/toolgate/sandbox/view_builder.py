@@ -72,7 +72,7 @@ class ViewBuilder:
         self._roots = tuple(roots)
         if not mounts:
             self._require_apart()
-        self._hidden = [os.path.realpath(place) for place in hidden]
+        self._hidden = list(dict.fromkeys(name for place in hidden for name in _names_of(place, root)))
         self._masked = self._paths_to_mask()
         self._locked = locked
         try:
@@ -305,6 +305,18 @@ class ViewBuilder:
                 if anchor != mount.target:
                     yield Mount("tmpfs", anchor)
             yield mount
+
+
+def _names_of(path: str, root: str) -> list[str]:
+    """Return where a path leads, and its own name below the root if it is a link, which a command could replace."""
+    real = os.path.realpath(path)
+    parent = path
+    while parent != os.path.dirname(parent):
+        parent = os.path.dirname(parent)
+        if os.path.realpath(parent) == root:
+            named = os.path.join(root, os.path.relpath(path, parent))
+            return [real] if named == real else [real, named]
+    return [real]
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:

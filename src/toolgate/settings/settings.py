@@ -23,7 +23,15 @@ from toolgate.settings.local import (
 from toolgate.settings.optional import DiagnosticsSettings, WebSettings
 from toolgate.settings.problems import misspelt, problems_of
 from toolgate.settings.served import DistributedSettings, GatewaySettings, LimitSettings
-from toolgate.userfiles import VARIABLE, read_config_file, users_config, users_directory, users_policy, users_servers
+from toolgate.userfiles import (
+    VARIABLE,
+    read_config_file,
+    users_config,
+    users_data,
+    users_directory,
+    users_policy,
+    users_servers,
+)
 
 
 class _TopLevelSettings(Area):
@@ -96,6 +104,8 @@ class Settings(BaseModel):
     """Where the config file is looked for; None if none was."""
     user_directory: Path | None = None
     """The user's own skills, commands and hooks: `toolgate` in the user's config directory; None if there is none."""
+    data_directory: Path | None = None
+    """Where the runtime keeps the gateway's token and more: `toolgate` in the user's data directory."""
 
     @field_validator("policy_file", "mcp_config", mode="before")
     @classmethod
@@ -129,6 +139,7 @@ class Settings(BaseModel):
                 "language": "auto",
                 "config_file": None,
                 "user_directory": None,
+                "data_directory": None,
             },
         )
 
@@ -187,7 +198,7 @@ def _area(model: type[Area], value: Any) -> Any:
 
 def _has_valid_types(values: Mapping[str, Any]) -> bool:
     """Whether the settings outside areas have the right types, so that they need no validation."""
-    files = (values["policy_file"], values["mcp_config"], values["config_file"], values["user_directory"])
+    files = [values[name] for name in ("policy_file", "mcp_config", "config_file", "user_directory", "data_directory")]
     return values["language"] in get_args(LanguageSetting) and all(f is None or isinstance(f, Path) for f in files)
 
 
@@ -217,6 +228,7 @@ def _read(given: Mapping[str, Any]) -> dict[str, Any]:
         "language": top_level.language,
         "config_file": users_config(os.environ),
         "user_directory": users_directory(os.environ),
+        "data_directory": users_data(os.environ),
     }
 
 

@@ -101,11 +101,11 @@ class ToolContext(AsyncClosing):
         self._settings = None if settings is None else checked_settings(settings)
         workspace = checked_workspace(workspace)
         if workspace is not None and self._settings is not None:
-            _protect_own(workspace, self._settings)
             if self._settings.workspace.extra:
                 from toolgate.workspace.extra_directories import open_extra
 
                 open_extra(workspace, self._settings.workspace.extra)
+            _protect_own(workspace, self._settings)
         if workspace is not None and session_id is not None:
             workspace = workspace.for_session(self.settings.tool_output.dir, session_id)
         self.workspace = workspace
@@ -276,10 +276,11 @@ def checked_workspace(workspace: Workspace | None) -> Workspace | None:
 
 
 def _protect_own(workspace: Workspace, settings: Settings) -> None:
-    """Keep tools from writing the runtime's own files, if the operator or the user has put some into the project."""
-    from toolgate.settings.own_files import own_files
+    """Keep tools from writing and reading the runtime's own files that lie in the project or have a name there."""
+    from toolgate.settings.own_files import own_files, unread_files
 
-    workspace.protect_own(own_files(settings, workspace.root))
+    for place in (workspace, *workspace.extra):
+        place.protect_own(own_files(settings, workspace.root), unread_files(settings, workspace.root))
 
 
 def _checked_id(session_id: object) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -57,6 +57,11 @@ class ExtraDirectory(Workspace):
         except ToolError:
             return False
         return True
+
+    def _forms_of(self, paths: Iterable[str]) -> set[str]:
+        """The absolute forms, and those below this directory."""
+        found = super()._forms_of(paths) - {str(self.root)}
+        return found | {self.below(path) for path in found}
 
     def below(self, path: str) -> str:
         """Return a path in normal form relative to this directory."""

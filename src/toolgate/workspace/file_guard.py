@@ -55,7 +55,12 @@ class FileGuard:
 
     def __init__(self, workspace: Workspace, rules: Callable[[], PathRules] = lambda: NO_RULES) -> None:
         self._workspace = workspace
-        self._rules = rules
+        self._given = rules
+
+    def _rules(self) -> PathRules:
+        """The rules as they are now. The runtime's own files are denied like files that a rule denies."""
+        rules, own = self._given(), self._workspace.own_files.names
+        return replace(rules, denied=(*rules.denied, *own)) if own else rules
 
     @cached_property
     def _scan(self) -> SecretScan:
@@ -74,7 +79,7 @@ class FileGuard:
         """All secret and denied files, those of further directories by absolute paths. Files that a rule shows are not
         among them."""
         rules = self._rules()
-        found = self._scan.find(rules.denied)
+        found = self._scan.find(rules.denied, self._workspace.own_files.linked())
         if rules.shown:
             shown = frozenset(path for path in found.secrets if _fits(rules.shown, path))
             secrets = {path: reason for path, reason in found.secrets.items() if path not in shown}
@@ -95,14 +100,18 @@ class FileGuard:
 
     def is_denied(self, path: str) -> bool:
         """Whether a rule denies a path by one of its names. Links are followed."""
-        rules = self._rules()
-        if not rules.denied:
+        rules, own = self._rules(), self._workspace.own_files
+        if not rules.denied and not own.paths:
             return False
         if any(_fits(rules.denied, name) for name in self._names(path)):
             return True
         info = self._workspace.stat(path)
-        is_file = info is not None and stat.S_ISREG(info.st_mode)  # it may be another name of a denied file
-        return is_file and not self.found().denied.isdisjoint(self._names(path))
+        if info is None or not stat.S_ISREG(info.st_mode):
+            return False
+        if info.st_nlink > 1 and (info.st_dev, info.st_ino) in own.linked():
+            return True
+        # it may be another name of a denied file
+        return bool(rules.denied) and not self.found().denied.isdisjoint(self._names(path))
 
     def listed(self, paths: Sequence[str]) -> list[str]:
         """Those of the paths (in normal form) that no rule denies: a list of names leaves out the others."""
@@ -153,6 +162,12 @@ class FileGuard:
     def refusal(self, guarded: GuardedFile) -> ToolError:
         """The failure of a call that would show a guarded file without being allowed to."""
         path = quote(guarded.path)
+        if guarded.denied and self._is_own(guarded.path):
+            return ToolError(
+                ErrorCode.ACCESS_DENIED,
+                f"{path} is one of the runtime's own files, which no tool and no command reads.",
+                "Do without it, or ask the user.",
+            )
         if guarded.denied:
             return ToolError(
                 ErrorCode.ACCESS_DENIED,
@@ -164,6 +179,11 @@ class FileGuard:
             f"{path} may hold {guarded.reason}, and the user was not asked about it.",
             f"Read it with 'read_file' first: the user is asked{self.template_hint(guarded.path)}.",
         )
+
+    def _is_own(self, path: str) -> bool:
+        """Whether it is one of the runtime's own files, by whatever name."""
+        own, info = self._workspace.own_files, self._workspace.stat(path)
+        return _fits(own.names, path) or (info is not None and (info.st_dev, info.st_ino) in own.linked())
 
     def template_hint(self, path: str) -> str:
         """A clause that names a template of a secret file; empty if there is none."""

@@ -18,6 +18,7 @@ from toolgate.workspace.confine import Confinement, Place, Walk, choose_opener
 from toolgate.workspace.file_state import ABSENT, stamp, state_of_file
 from toolgate.workspace.lines import LineIndexes
 from toolgate.workspace.oserrors import from_os_error, quote
+from toolgate.workspace.own_names import OwnFiles
 
 if TYPE_CHECKING:
     from toolgate.workspace.extra_directories import ExtraDirectory
@@ -113,6 +114,8 @@ class Workspace:
         """How often the root was deleted and opened again."""
         self.own_paths: set[str] = set()
         """The runtime's own files and directories in the root (`protect_own`), in normal form."""
+        self.own_files = OwnFiles()
+        """Those that the tools do not read, either, wherever they are."""
 
     def require_present(self) -> None:
         """Raise `ToolError` if the root is gone. Open it again if it has come back at the same path."""
@@ -287,13 +290,23 @@ class Workspace:
             return True
         return any(f"{relative}/".casefold().startswith(f"{own}/".casefold()) for own in self.own_paths)
 
-    def protect_own(self, paths: Iterable[str]) -> None:
-        """Keep the tools from writing these absolute paths and what lies below them, as far as they are in the root."""
+    def protect_own(self, paths: Iterable[str], unread: Iterable[str] = ()) -> None:
+        """Keep the tools from writing these absolute paths and what lies below them, as far as they are in the root.
+
+        They do not read `unread`, either, not even by another name.
+        """
+        self.own_paths |= self._forms_of(paths)
+        unread = tuple(unread)
+        self.own_files = self.own_files.joined(unread, self._forms_of(unread))
+
+    def _forms_of(self, paths: Iterable[str]) -> set[str]:
+        """The forms that absolute paths have beneath the root, as they are written and with links resolved."""
+        found = set[str]()
         for path in paths:
             for name in {path, os.path.realpath(path)}:
                 with suppress(ToolError):
-                    self.own_paths.add(self.relative(name))
-        self.own_paths.discard(".")
+                    found.add(self.relative(name))
+        return found - {"."}
 
     def locate(self, path: str, cwd: str = ".") -> Place:
         """Return the real location of `path`, with links resolved, existing or not."""

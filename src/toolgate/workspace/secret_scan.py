@@ -6,7 +6,7 @@ import os
 import posixpath
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -108,8 +108,13 @@ class SecretScan:
         """How many folders the last scan looked at; 0 if there was none."""
         return len(self._seen.folders)
 
-    def find(self, denied: Sequence[PathPattern] = ()) -> SecretsFound:
-        """Scan the tree. It is cheap if little has changed since the last scan."""
+    def find(
+        self, denied: Sequence[PathPattern] = (), linked: Collection[tuple[int, int]] = frozenset()
+    ) -> SecretsFound:
+        """Scan the tree. It is cheap if little has changed since the last scan.
+
+        `linked` are files by device and inode that are denied by every name.
+        """
         seen = self._seen
         if seen.denied != tuple(denied):
             seen = _Seen(tuple(denied))
@@ -124,7 +129,7 @@ class SecretScan:
             secrets.update(folder.secrets)
             secrets.update(self._by_content(folder.unsure))
             secrets.update(self._link_targets(folder.links))
-        self._add_other_names(seen, secrets, refused)
+        self._add_other_names(seen, secrets, refused, linked)
         return SecretsFound(secrets=secrets, denied=frozenset(refused), complete=seen.complete)
 
     def _changed_folders(self, seen: _Seen) -> set[str]:
@@ -212,9 +217,12 @@ class SecretScan:
                     found[target] = secret_name(path)
         return found
 
-    def _add_other_names(self, seen: _Seen, secrets: dict[str, str], refused: set[str]) -> None:
+    def _add_other_names(
+        self, seen: _Seen, secrets: dict[str, str], refused: set[str], linked: Collection[tuple[int, int]]
+    ) -> None:
         """Add the other hard links of these files, and files that were denied and have been moved."""
         sought: dict[tuple[int, int], str | None] = {key: None for folder in seen.relevant for key in folder.linked}
+        sought.update(dict.fromkeys(linked))
         now: dict[tuple[int, int], str] = {}
         for path in (*secrets, *refused):
             info = self._stat(path)

@@ -9,6 +9,7 @@ from typing import NoReturn
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.system import is_linux, linux_only
+from toolgate.workspace.own_names import OwnFiles
 from toolgate.workspace.root import Workspace
 
 
@@ -30,6 +31,7 @@ class UnsupportedWorkspace(Workspace):
         self.closed = False
         self.generation = 0
         self.own_paths = set()
+        self.own_files = OwnFiles()
         self.programs_root = str(self.root)
         self.prefix = self.extra = self.extra_paths = ()
 
