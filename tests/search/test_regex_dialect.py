@@ -32,7 +32,14 @@ def found(pattern: str, text: str) -> bool:
         ("^$", "a\r\n\r\nb"),
         (r"\<foo\>", "a foo b"),
         ("x{2,}?y", "xxxy"),
-        ("a{,2}b", "aab"),
+        (r"\b*x", "x"),
+        ("(?:a){2}+", "aa"),
+        ("[--a]", "-"),
+        ("[]-a]", "-"),
+        (r"\b{start}foo\b{end}", "a foo b"),
+        (r"o\b{end-half}", "foo b"),
+        (r"\b{start-half}f", "foo b"),
+        ("(?<a[1].b>x)", "x"),
         ("(?s).", "x"),
         (r"\Afoo\z", "x\nfoo\ny"),
     ],
@@ -54,6 +61,9 @@ def test_a_translation_matches(pattern: str, text: str) -> None:
         (r"\s", "\x1c"),
         ("(?i:A)B", "ab"),
         ("[[:alpha:]]", "é"),
+        ("[--a]", "B"),
+        ("[^]-a]", "-"),
+        (r"\b{start}oo", "foo"),
     ],
 )
 def test_a_translation_does_not_match(pattern: str, text: str) -> None:
@@ -75,7 +85,20 @@ def test_a_translation_does_not_match(pattern: str, text: str) -> None:
         ("a{", 2),
         ("a{3,2}", 2),
         ("a{x}", 2),
-        ("a{1001}", 2),
+        ("a{,2}", 2),
+        ("a{٣}", 2),
+        ("a{99999999999}", 2),
+        (r"[\d-z]", 1),
+        (r"[\n\r]", 1),
+        (r"\b{middle}", 1),
+        (r"\b{}", 3),
+        (r"\p{L", 1),
+        (r"\pX", 1),
+        ("(?)", 1),
+        ("(?i-)a", 1),
+        ("(?--i)a", 4),
+        ("(?i-i)a", 5),
+        ("(?<a-b>a)", 1),
         ("[a", 1),
         ("[z-a]", 1),
         (r"a\nb", 2),
@@ -90,7 +113,7 @@ def test_a_mistake_is_told_with_its_position(pattern: str, position: int) -> Non
         translate(pattern)
 
 
-@pytest.mark.parametrize("pattern", [r"\p{Greek}", "[a-z&&[^b]]", "(?x) a", "(?-u)a", r"\b{start}", r"[\pL]"])
+@pytest.mark.parametrize("pattern", [r"\p{Greek}", "[a-z&&[^b]]", "(?x) a", "(?-u)a", "a{1001}", r"[\pL]"])
 def test_what_only_ripgrep_can_do_is_told_apart(pattern: str) -> None:
     with pytest.raises(NeedsRipgrep):
         translate(pattern)
@@ -119,3 +142,8 @@ def test_the_longest_certain_text_is_known(pattern: str, literal: str) -> None:
 
 def test_the_ends_of_a_text_become_the_ends_of_a_line_for_ripgrep() -> None:
     assert by_line(r"\Aa\\z\.\z") == r"^a\\z\.$"
+
+
+@pytest.mark.parametrize("pattern", [r"[\z]", r"[^]\A]", r"[[a]\z]", r"\[[\z]"])
+def test_in_a_set_they_stay_what_they_are_and_ripgrep_refuses_them(pattern: str) -> None:
+    assert by_line(pattern) == pattern

@@ -79,6 +79,10 @@ class CharSet:
             self.perl += other.perl
             self.opposites += other.opposites
 
+    def only_line_ends(self) -> bool:
+        """Whether it has ranges, and nothing in them is found in a line."""
+        return bool(self.ranges) and not _matchable(self.ranges)
+
     def regex(self) -> str:
         """Return the set in Python's syntax."""
         inside = "".join(_written(low, high) for low, high in _matchable(self.ranges)) + "".join(self.perl)

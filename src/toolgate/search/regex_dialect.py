@@ -12,12 +12,19 @@ from toolgate.search.charset import ANY, SPACE, CharSet, posix
 MAX_DEPTH = 200
 """Deepest nesting of groups."""
 MAX_REPEATS = 1000
-"""Largest count of a repetition."""
+"""Largest count of a repetition that Python tries."""
 
 _START = r"(?:^|(?<=\r)(?!\n))"
 _END = r"(?:(?=\r)|(?!\r)\Z|(?<!\r)(?=\n))"
 _CONTROL = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
 _HEX = {"x": 2, "u": 4, "U": 8}
+_PARTS = re.compile(r"\\.|\[\^?\]?|.", re.DOTALL)
+_BOUNDARIES = {
+    r"{start}": r"(?:\b(?=\w))",
+    r"{end}": r"(?:\b(?<=\w))",
+    r"{start-half}": r"(?<!\w)",
+    r"{end-half}": r"(?!\w)",
+}
 
 
 class PatternError(ValueError):
@@ -33,7 +40,11 @@ class NeedsRipgrep(ValueError):
 
 def by_line(pattern: str) -> str:
     r"""Return the pattern for ripgrep. `\A` and `\z` become the ends of a line, for which ripgrep is not consistent."""
-    return re.sub(r"\\(.)", lambda pair: {"A": "^", "z": "$"}.get(pair[1], pair[0]), pattern, flags=re.DOTALL)
+    depth, parts = 0, []
+    for part in _PARTS.findall(pattern):
+        depth = max(0, depth + (part[0] == "[") - (part == "]"))
+        parts.append(part if depth else {r"\A": "^", r"\z": "$"}.get(part, part))
+    return "".join(parts)
 
 
 class Translation:
@@ -125,11 +136,13 @@ class _Parser:
         if end < 0:
             raise PatternError("unclosed counted repetition", start)
         low, comma, high = (part.strip() for part in self.pattern[start + 1 : end].partition(","))
-        if not (low or (comma and high)) or not all(part.isdecimal() for part in (low, high) if part):
-            raise PatternError("a counted repetition needs decimal numbers", start)
-        first, last = int(low or 0), int(high or 0)
-        if max(first, last) > MAX_REPEATS or (high and last < first):
-            raise PatternError(f"a counted repetition goes upwards and at most to {MAX_REPEATS}", start)
+        if not all(part.isdecimal() and part.isascii() and len(part) < 10 for part in (low, high or "0")):
+            raise PatternError("a counted repetition needs decimal numbers, as in {0,3}; found something else", start)
+        first, last = int(low), int(high or 0)
+        if high and last < first:
+            raise PatternError("a counted repetition must not go downwards; found one", start)
+        if max(first, last) > MAX_REPEATS:
+            raise NeedsRipgrep(f"a repetition of more than {MAX_REPEATS}")
         self.position = end + 1
         return f"{{{first},{last if high else ''}}}" if comma else f"{{{first}}}"
 
@@ -186,26 +199,36 @@ class _Parser:
         name = self.pattern[opened + 1 : end] if end > 0 else ""
         if not name or name in self._names or not (name[0].isalpha() or name[0] == "_"):
             raise PatternError("a group's name is missing, wrong or used twice", start)
+        if not all(character.isalnum() or character in "_.[]" for character in name):
+            raise PatternError("a group's name may have letters, digits and _ . [ ] only; found something else", start)
         self._names.add(name)
         self.position = end + 1
 
     def _flags(self, start: int) -> bool:
         """Read flags; True if they form the whole group and apply to the rest of the enclosing one."""
-        on = True
+        seen = ""
         while (flag := self.peek()) and flag not in ":)":
+            self._flag(flag, seen)
             self.position += 1
-            if flag == "-":
-                on = False
-            elif flag == "i":
-                self.ignore_case = on
-            elif flag in "xRu" or (flag == "m" and not on):
-                raise NeedsRipgrep(f"the flag '{flag}'")
-            elif flag not in "msU":
-                raise PatternError(f"unrecognized flag '{flag}'", self.position - 1)
+            seen += flag
         if not flag:
             raise PatternError("unclosed group", start)
+        if seen.endswith("-") or (not seen and flag == ")"):
+            raise PatternError("a group of flags has no flag where one is expected; found", start)
         self.position += 1
         return flag == ")"
+
+    def _flag(self, flag: str, seen: str) -> None:
+        """Apply one flag after those that were `seen` in the same group."""
+        if flag in seen:
+            raise PatternError(f"'{flag}' is twice in one group of flags; found", self.position)
+        on = "-" not in seen
+        if flag == "i":
+            self.ignore_case = on
+        elif flag in "xRu" or (flag == "m" and not on):
+            raise NeedsRipgrep(f"the flag '{flag}'")
+        elif flag not in "msU-":
+            raise PatternError(f"unrecognized flag '{flag}'", self.position)
 
     def escape(self) -> tuple[str, str]:
         start = self.position
@@ -218,14 +241,31 @@ class _Parser:
         if letter in "Az":
             return (_START if letter == "A" else _END), ""
         if letter in "bB":
-            if self.peek() == "{":
-                raise NeedsRipgrep("a half word boundary")
-            return "\\" + letter, ""
+            return self._boundary(letter, start), ""
         if letter in "<>":
             return (r"(?:\b(?=\w))" if letter == "<" else r"(?:\b(?<=\w))"), ""
         if letter in "pP":
-            raise NeedsRipgrep("a Unicode class")
+            raise self._unicode_class(start)
         return self._literal(self.escaped_character(letter, start), start)
+
+    def _boundary(self, letter: str, start: int) -> str:
+        """Return the word boundary whose letter was read; it is in a group, because Python repeats no bare one."""
+        if letter == "b" and re.match(r"\{[A-Za-z-]", self.peek(2)):
+            end = self.pattern.find("}", self.position) + 1
+            named = _BOUNDARIES.get(self.pattern[self.position : end])
+            if named is None:
+                raise PatternError(r"the word boundaries are \b{start}, {end}, {start-half}, {end-half}; found", start)
+            self.position = end
+            return named
+        return f"(?:\\{letter})"
+
+    def _unicode_class(self, start: int) -> ValueError:
+        """Return what to raise for a Unicode class, whose letter was read."""
+        if not self.peek() or (self.peek() == "{" and self.pattern.find("}", self.position) < 0):
+            return PatternError("incomplete escape sequence", start)
+        if self.peek() not in set("{CLMNPSZ"):
+            return PatternError("Unicode property not found", start)
+        return NeedsRipgrep("a Unicode class")
 
     def escaped_character(self, letter: str, start: int) -> str:
         """Return the character of an escape. The position is after its letter."""
@@ -264,23 +304,31 @@ class _Parser:
             raise PatternError(f"classes are nested more than {MAX_DEPTH} deep", start)
         self.position += 1
         found = CharSet()
-        if self.peek() == "^":
-            self.position += 1
-            found.negated = True
-        first = True
-        while first or self.peek() != "]":
+        found.negated = self._opened(found)
+        while self.peek() != "]":
             if self.position >= len(self.pattern):
                 raise PatternError("unclosed character class", start)
             self._member(found, start, depth)
-            first = False
         self.position += 1
+        if not (depth or found.negated or found.perl or found.opposites) and found.only_line_ends():
+            raise PatternError("a line end cannot be searched for: every line is looked at by itself,", start)
         return found
+
+    def _opened(self, found: CharSet) -> bool:
+        """Read what may stand at the start of a set: `^`, then `-` or `]` that stand for themselves."""
+        negated = self.peek() == "^"
+        self.position += negated
+        while self.peek() == "-" or (self.peek() == "]" and not found.ranges):
+            found.ranges.append((ord(self.peek()), ord(self.peek())))
+            self.position += 1
+            if found.ranges[-1][0] == ord("]"):
+                break
+        return negated
 
     def _member(self, found: CharSet, start: int, depth: int) -> None:
         if self.peek(2) in ("&&", "--", "~~"):
-            if self.peek(2) != "--" or found.ranges or found.perl:
-                raise NeedsRipgrep("an operation on classes")
-        elif self.peek() == "[":
+            raise NeedsRipgrep("an operation on classes")
+        if self.peek() == "[":
             end = self.pattern.find(":]", self.position + 2) if self.peek(2) == "[:" else -1
             named = posix(self.pattern[self.position + 2 : end]) if end > 0 else None
             if named is not None:
@@ -290,14 +338,14 @@ class _Parser:
                 found.merge(self.bracket(depth + 1))
             return
         low = self._one(found, start)
-        if low is None:
-            return
-        high: str | None = low
+        high = low
         if self.peek() == "-" and self.peek(2)[1:] not in ("]", "-", ""):
             self.position += 1
             high = self._one(None, start)
-        if high is None or high < low:
-            raise PatternError("invalid character class range", start)
+            if low is None or high is None or high < low:
+                raise PatternError("invalid character class range", start)
+        if low is None or high is None:
+            return
         found.ranges.append((ord(low), ord(high)))
 
     def _one(self, found: CharSet | None, start: int) -> str | None:
@@ -314,7 +362,7 @@ class _Parser:
             found.merge(perl(letter))
             return None
         if letter and letter in "pP":
-            raise NeedsRipgrep("a Unicode class")
+            raise self._unicode_class(self.position - 2)
         if not letter or letter in "AzbB<>":
             raise PatternError("invalid escape sequence in a character class", self.position - 2)
         return self.escaped_character(letter, self.position - 2)

@@ -261,6 +261,10 @@ async def test_a_pattern_is_never_an_option(tmp_path: Path, engine: str | None, 
         (r"(a)\1", "backreferences are not supported; found at character 4"),
         ("*", "repetition operator missing expression at character 1"),
         ("[a", "unclosed character class at character 1"),
+        ("a{,2}", "needs decimal numbers, as in {0,3}"),
+        (r"[\z]", "invalid escape sequence in a character class"),
+        (r"[\w-a]", "invalid character class range at character 1"),
+        ("(?i-i)foo", "'i' is twice in one group of flags; found at character 5"),
         (r"a\nb", "a line end"),
         ("a\nb", "a line end"),
         ("a\0", "a NUL character"),
@@ -277,6 +281,7 @@ async def test_a_wrong_pattern_is_explained_alike(
     assert failure.value.code is ErrorCode.INVALID_PARAM
     assert failure.value.message.startswith("'pattern' is not a valid regular expression: ")
     assert reason in failure.value.message
+    assert failure.value.next_step
 
 
 async def test_what_only_ripgrep_can_do_is_said_without_it(tmp_path: Path) -> None:
