@@ -66,15 +66,17 @@ def _has_group(directory: str) -> bool:
         names = os.listdir(directory or ".")
     except OSError:
         return False
-    for name in names:
-        if name.endswith((".dist-info", ".egg-info")):
-            try:
-                with open(os.path.join(directory, name, "entry_points.txt"), "rb") as file:
-                    if wanted in file.read():
-                        return True
-            except OSError:  # a package without entry points
-                continue
-    return False
+    packages = (name for name in names if name.endswith((".dist-info", ".egg-info")))
+    return any(wanted in _entry_points_file(os.path.join(directory, name)) for name in packages)
+
+
+def _entry_points_file(package: str) -> bytes:
+    """The file in which a package names its entry points; empty if it has none."""
+    try:
+        with open(os.path.join(package, "entry_points.txt"), "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _from_entry_point(entry: EntryPoint) -> ToolSource:

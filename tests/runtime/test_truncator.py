@@ -139,11 +139,6 @@ def test_without_a_workspace_the_text_says_that_the_rest_is_gone() -> None:
     )
 
 
-def test_a_caller_without_read_file_is_not_told_to_use_it(workspace: Workspace) -> None:
-    truncator = Truncator(ToolOutputSettings(max_lines=1), workspace, can_read=False)
-    assert "read_file(" not in truncator.apply("ls", "head", RAN, "a\nb")[0].text
-
-
 def test_a_file_that_cannot_be_written_is_reported(workspace: Workspace, caplog: pytest.LogCaptureFixture) -> None:
     (workspace.root / "tool-output").write_text("in the way")
     with caplog.at_level(logging.WARNING):

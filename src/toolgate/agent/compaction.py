@@ -167,12 +167,7 @@ class Compactor:
 
     def _chosen(self, messages: Sequence[Message], aim: int) -> tuple[int, int]:
         """The two limits, for outputs and for steps, that leave about `aim` tokens."""
-        sizes = [
-            tokens_of(_blank(m)) if index < self._blanked else self._size(m, index) for index, m in enumerate(messages)
-        ]
-        sizes = [
-            0 if index < self._dropped and m["role"] != "user" else sizes[index] for index, m in enumerate(messages)
-        ]
+        sizes = [self._size(message, index) for index, message in enumerate(messages)]
         blanked, dropped, total = self._blanked, self._dropped, sum(sizes)
         ends = _step_ends(messages)[:-1]
         for end in ends:
@@ -180,7 +175,8 @@ class Compactor:
                 return blanked, dropped
             for index in range(blanked, end):
                 if sizes[index]:
-                    total -= sizes[index] - (smaller := tokens_of(_blank(messages[index])))
+                    smaller = tokens_of(_blank(messages[index]))
+                    total -= sizes[index] - smaller
                     sizes[index] = smaller
             blanked = max(blanked, end)
         for end in ends:
@@ -215,6 +211,11 @@ class Compactor:
         self._kept = None
 
     def _size(self, message: Message, index: int) -> int:
+        """The tokens of what is left of a message now."""
+        if index < self._dropped and message["role"] != "user":
+            return 0
+        if index < self._blanked:
+            return tokens_of(_blank(message))
         return tokens_of(left_out(message)) if index < self._unpictured else self._sizes[index]
 
     def _limit(self, blanked: int, dropped: int, shortened: int) -> None:

@@ -146,7 +146,9 @@ class SubAgents:
                 ) from None
             except (SessionError, StoreError) as error:
                 raise ToolError(
-                    ErrorCode.EXECUTION_ERROR, f"Sub-agent '{agent}' could not be started: {error}"
+                    ErrorCode.EXECUTION_ERROR,
+                    f"Sub-agent '{agent}' could not be started: {error}",
+                    "Try again in a moment, or do the work yourself.",
                 ) from error
 
     def _admitted(self, name: str) -> AgentDefinition:

@@ -1,4 +1,4 @@
-"""The words of an agent command: options, operands and the content that a heredoc takes_heredoc to it."""
+"""The words of an agent command: options, operands, and the content that a heredoc gives it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Arguments:
     operands: tuple[str, ...]
     options: Mapping[str, str | bool]
     content: str | None
-    """What a heredoc or a herestring takes_heredoc to the command."""
+    """The text of a heredoc or a herestring; None without one."""
 
     def number(self, option: str, default: int, least: int = 0) -> int:
         """The value of an option that is a whole number."""
@@ -42,7 +42,7 @@ class Arguments:
         return number
 
     def with_content(self, names: str) -> tuple[str, ...]:
-        """The operands, with the content as the last of them; `names` are all of them in words."""
+        """The operands, with the content as the last one. `names` are their names in a message about a missing one."""
         wanted = names.split()
         given = self.operands
         if self.content is not None:

@@ -67,7 +67,8 @@ async def _serve(args: argparse.Namespace) -> None:
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     if sys.stdin.isatty():
-        sys.stderr.write("Waiting for an editor on stdin. Editors start this command; Ctrl-D ends it.\n")
+        waiting = translate("Waiting for an editor on stdin. Editors start this command; Ctrl-D ends it.")
+        sys.stderr.write(f"{waiting}\n")
     mode = ToolMode.coding if args.coding else ToolMode.chat_safe
     tools = own_tools(args)
     check_users_policy(settings_for(args).policy_file)  # now, not when the editor opens a project

@@ -122,8 +122,10 @@ def _complain(result: "ToolResult", mode: str) -> None:
     text = visible(error.message if denied_by_mode else result.response.text or error.message)
     sys.stderr.write(f"toolgate call: {paint(error.code.value, 'bold', 'red')}: {text}\n")
     if denied_by_mode:
-        sys.stderr.write(paint("You are the operator here: --mode coding allows it for this call.", "dim") + "\n")
+        sys.stderr.write(
+            paint(translate("You are the operator here: --mode coding allows it for this call."), "dim") + "\n"
+        )
     if error.code.value == "TOOL_NOT_FOUND":
-        sys.stderr.write(paint("toolgate tools lists the tools of every mode.", "dim") + "\n")
+        sys.stderr.write(paint(translate("toolgate tools lists the tools of every mode."), "dim") + "\n")
     if "nobody can be asked" in error.message and not sys.stdin.isatty():
-        sys.stderr.write(paint("You can be asked if the command runs in a terminal.", "dim") + "\n")
+        sys.stderr.write(paint(translate("You can be asked if the command runs in a terminal."), "dim") + "\n")

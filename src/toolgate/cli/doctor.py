@@ -40,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
         if check.advice:
             sys.stdout.write(f"{' ' * (len(name) + 6)}{paint(visible(check.advice, keep=''), 'cyan')}\n")
     missing, damaged = (sum(check.state == state for check in found) for state in ("missing", "damaged"))
-    colour = "red" if broken else "yellow" if damaged else "green"
+    colour = "yellow" if damaged else "green"
+    if broken:
+        colour = "red"
     sys.stdout.write("\n" + paint(_verdict(broken, damaged, missing), "bold", colour) + "\n")
     return int(broken > 0)
 

@@ -66,5 +66,5 @@ def _print(rows: list[list[str]]) -> None:
 
 
 def _coloured(paint: Style, cell: str) -> str:
-    word = cell.strip()
-    return paint(cell, "green") if word == "yes" else paint(cell, "dim") if word == "-" else cell
+    colour = {"yes": "green", "-": "dim"}.get(cell.strip())
+    return cell if colour is None else paint(cell, colour)

@@ -62,7 +62,7 @@ def _undo(workspace: "Workspace", args: argparse.Namespace) -> int:
         )
         return 0
     if not undone:
-        sys.stdout.write("There is nothing to undo.\n")
+        sys.stdout.write(f"{translate('There is nothing to undo.')}\n")
     for one in undone:
         sys.stdout.write(f"{one.action}  {visible(one.path, keep='')}\n")
     return 0
@@ -77,7 +77,7 @@ def _list(workspace: "Workspace", *, as_json: bool) -> int:
         sys.stdout.write(json.dumps([_document(entry) for entry in entries], ensure_ascii=False) + "\n")
         return 0
     if not entries:
-        sys.stdout.write("There is nothing to undo.\n")
+        sys.stdout.write(f"{translate('There is nothing to undo.')}\n")
         return 0
     paint = Style(sys.stdout)
     rows = [["WHEN", "CALL", "TOOL", "WHAT", "PATH"], *(_row(entry) for entry in entries)]
@@ -91,7 +91,9 @@ def _row(entry: "JournalEntry") -> list[str]:
     from datetime import datetime
 
     when = datetime.fromtimestamp(entry.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    what = "removed" if entry.after is None else "changed" if entry.before else "created"
+    what = "changed" if entry.before else "created"
+    if entry.after is None:
+        what = "removed"
     names = [visible(name, keep="") or "-" for name in (entry.origin.call_id, entry.origin.tool)]
     return [when, *names, what, visible(entry.path, keep="")]
 

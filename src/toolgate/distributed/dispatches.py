@@ -261,8 +261,7 @@ def wake(transaction: Transaction, timeout: float | None) -> list[str]:
 def adopt(transaction: Transaction, timeout: float) -> list[str]:
     """Enqueue turns of older versions for this version if no worker of their version is left.
 
-    These are the turns that wait, and those whose worker has died. A turn from before this queue existed has no job
-    and is enqueued, too.
+    These are the turns that wait, and those whose worker has died. A turn that waits without a job is enqueued, too.
     """
     rows = transaction.rows(
         "SELECT d.turn_id, d.state = 'running' FROM dispatches d WHERE d.version <= ?1 AND (d.state = 'queued' "

@@ -64,11 +64,10 @@ def is_notebook(path: str) -> bool:
 
 def _image(stop: Stop, opened: OpenedFile, path: str) -> Document:
     image, note = read_image(stop, opened.fd, path)
-    size = f"{image.width} × {image.height}"
     header = image_header(opened.read(SAMPLE, 0))
     assert header is not None
-    if header.width:
-        size = f"{header.width} × {header.height}"
+    original = header if header.width else image  # the header of some formats does not have the size
+    size = f"{original.width} × {original.height}"
     kind = format_name(header.media_type)
     summary = f"{quote(path)} is a picture: {kind}, {size} pixels, {opened.stat.st_size:,} bytes. {note}".strip()
     return Document(media_type=image.media_type, summary=summary, images=(image,), **_state(opened))
@@ -77,9 +76,10 @@ def _image(stop: Stop, opened: OpenedFile, path: str) -> Document:
 def _pdf(stop: Stop, opened: OpenedFile, path: str, wanted: DocumentPart) -> Document:
     parse_pages(wanted.pages)
     found = read_pdf(stop, opened.fd, path, wanted.pages, pictures=wanted.pictures)
-    lines = [line for number, text in found.texts for line in (f"--- page {number} ---", *text.split("\n"))]
-    if wanted.pictures:
-        lines = []
+    lines: list[str] = []
+    if not wanted.pictures:
+        for number, text in found.texts:
+            lines += [f"--- page {number} ---", *text.split("\n")]
     shown, more = _window(lines, wanted)
     truncated = found.next_page is not None or more is not None
     return Document(

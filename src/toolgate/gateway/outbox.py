@@ -42,9 +42,8 @@ class QueuedText:
 class Outbox:
     """The send queue of one connection."""
 
-    def __init__(self, send: Send, max_queued: int = MAX_QUEUED) -> None:
+    def __init__(self, send: Send) -> None:
         self._send = send
-        self._limit = max_queued
         self._items: deque[str | QueuedText] = deque()
         self._size = 0
         self._news: asyncio.Future[None] | None = None
@@ -68,7 +67,7 @@ class Outbox:
         """Queue a frame. If the queue is too long, the connection is closed; the log still has everything."""
         if self._closing is not None:
             return
-        if self._size + len(frame) > self._limit and self._items:
+        if self._size + len(frame) > MAX_QUEUED and self._items:
             self.close(TOO_SLOW, "too slow: reconnect and subscribe after the last seq")
             return
         self._items.append(frame)

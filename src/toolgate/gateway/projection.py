@@ -133,6 +133,7 @@ def shown_images(images: Iterable[Mapping[str, Any]], session: str) -> list[dict
 
 
 def _limit(data: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return the data as far as it fits into a frame, and whether something was left out."""
     if len(encode(data)) <= _MAX_DATA:
         return data, False
     kept: dict[str, Any] = {}
@@ -147,6 +148,7 @@ def _limit(data: dict[str, Any]) -> tuple[dict[str, Any], bool]:
 
 
 def _copy(*names: str) -> Callable[[Mapping[str, Any], str], dict[str, Any]]:
+    """Copy these members; one that is missing becomes null."""
     return lambda payload, _: {name: payload.get(name) for name in names}
 
 
@@ -218,7 +220,7 @@ def detail_frame(event: LoggedEvent, session_id: str, id_json: str) -> EncodedFr
         kind, make = _DETAIL_FRAMES[event.kind]
         data = make(event.payload, "")
         if kind == "turn_started":
-            data["at"] = getattr(event, "created_at", None)
+            data["at"] = event.created_at
     else:
         return None
     return EncodedFrame(kind, id_json, as_json(data), event.seq, session_id, event.turn_id, event.created_at)

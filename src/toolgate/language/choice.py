@@ -42,8 +42,10 @@ def of_browser(accept_language: str) -> str:
     offers = list[tuple[float, int, str]]()
     for index, part in enumerate(accept_language.split(",", _MAX_LANGUAGES)[:_MAX_LANGUAGES]):
         tag, _, parameter = part.partition(";")
-        weight = re.fullmatch(_WEIGHT, parameter) if parameter else None
-        quality = float(weight[1]) if weight else 0.0 if parameter else 1.0
+        quality = 1.0
+        if parameter:
+            weight = re.fullmatch(_WEIGHT, parameter)
+            quality = float(weight[1]) if weight else 0.0
         if quality > 0 and (language := match(tag)):
             offers.append((-quality, index, language))
     return min(offers)[2] if offers else ENGLISH

@@ -22,8 +22,7 @@ class EventTooLarge(ValueError):
 class EventDecoder:
     """Takes the bytes of a stream in pieces of any size and yields the events that are complete."""
 
-    def __init__(self, largest: int = MAX_EVENT_BYTES) -> None:
-        self._largest = largest
+    def __init__(self) -> None:
         self._size = 0
         """Bytes of the current event so far."""
         self._line = bytearray()
@@ -58,8 +57,8 @@ class EventDecoder:
 
     def _grow(self, more: int) -> None:
         self._size += more
-        if self._size > self._largest:
-            raise EventTooLarge(f"one event has more than {self._largest} bytes")
+        if self._size > MAX_EVENT_BYTES:
+            raise EventTooLarge(f"one event has more than {MAX_EVENT_BYTES} bytes")
 
     def _field(self, line: bytes) -> None:
         if self._at_start:

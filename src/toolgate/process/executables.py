@@ -164,13 +164,13 @@ def find_ripgrep(setting: str | None, writable: Collection[str]) -> str | None:
     return find_program("rg", writable)
 
 
-def find_interpreter(writable: Collection[str] = ()) -> str:
+def find_interpreter() -> str:
     """Return a Python for the sandbox's supervisor: the running one, unless this user may not start it.
 
     It is the real file, because the link in a virtual environment may be inside the project.
     """
     candidates = (sys.executable, *(os.path.join(folder, "python3") for folder in _SYSTEM))
-    usable = (real_program(candidate, writable) for candidate in candidates if candidate)
+    usable = (real_program(candidate, ()) for candidate in candidates if candidate)
     return next((path for path in usable if path is not None), sys.executable)
 
 

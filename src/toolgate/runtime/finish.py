@@ -194,11 +194,10 @@ class OutputLimits:
         truncator = self._truncator
         if not truncator.needs_cut(response, output):
             return response, output
-        keep, keep_data = (
-            (invocation.declaration.keep, invocation.declaration.keep_data)
-            if invocation.resolved is not None
-            else ("head", ())
-        )
+        keep = "head"
+        keep_data: tuple[str, ...] = ()
+        if invocation.resolved is not None:
+            keep, keep_data = invocation.declaration.keep, invocation.declaration.keep_data
 
         def cut(stop: Stop) -> tuple[ToolResponse, str]:
             return truncator.cut(invocation.name, keep, response, output, stop, keep_data=keep_data)

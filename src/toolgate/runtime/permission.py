@@ -143,20 +143,7 @@ async def _ask(
     from toolgate.runtime.question import question_of
 
     request = await _off_the_loop(invocation.plan, lambda: question_of(invocation, policy, reason, secrets))
-    asked = perf_counter()
-    try:
-        denied = "" if hooks is None else await approval_denied(hooks, invocation, request)
-        answer = Approval(allowed=False, message=f"hook: {denied}") if denied else await _answer(invocation, request)
-        approval = checked(answer, request)
-    finally:
-        invocation.started += perf_counter() - asked  # waiting for a person does not count as run time of the call
-    if request.question is not None and not approval.text.strip():
-        approval = approval if not approval.allowed else Approval(allowed=False, message="no answer was given")
-    fingerprint = await _off_the_loop(
-        invocation.plan, lambda: policy.fingerprint(invocation.name, invocation.arguments, invocation.plan)
-    )
-    if approval.allowed and fingerprint != request.fingerprint:
-        approval = Approval(allowed=False, message="the call changed after it was shown")
+    approval = await _approval(invocation, policy, request, hooks)
     refresh = invocation.context.refresh_permissions
     if approval.allowed and approval.approval_mode is None and refresh is not None:
         await refresh()  # the person may have switched the approval mode, or written a rule, while it was open
@@ -168,16 +155,8 @@ async def _ask(
     invocation.decision = Decision(
         decision=verdict, gate="permission", rule="", reason=approval.message or reason or verdict
     )
-    if not approval.allowed and request.question is not None:
-        return _unanswered(approval)
     if not approval.allowed:
-        approver = invocation.context.approver
-        unseen = approver is None
-        if isinstance(approver, Unattended):
-            unseen = approver.advise(request, lambda: _rules(invocation, policy, secrets))
-        advice = _advice(invocation, policy, secrets) if unseen else ""
-        message = approval.message.rstrip(".") or "denied"
-        return _refused(f"This call was not approved: {message}{_templates(invocation)}.", advice)
+        return _not_approved(invocation, policy, request, approval, secrets)
     if approval.remember:
         try:
             await remember(invocation, policy, request, approval)
@@ -187,6 +166,40 @@ async def _ask(
     _note_approval(invocation, True)
     invocation.context.approval = approval
     return None
+
+
+async def _approval(invocation: Invocation, policy: Policy, request: ApprovalRequest, hooks: Hooks | None) -> Approval:
+    """What a hook or the approver answers. A denial if the answer does not fit the request or the call has changed."""
+    asked = perf_counter()
+    try:
+        denied = "" if hooks is None else await approval_denied(hooks, invocation, request)
+        answer = Approval(allowed=False, message=f"hook: {denied}") if denied else await _answer(invocation, request)
+        approval = checked(answer, request)
+    finally:
+        invocation.started += perf_counter() - asked  # waiting for a person does not count as run time of the call
+    if request.question is not None and approval.allowed and not approval.text.strip():
+        approval = Approval(allowed=False, message="no answer was given")
+    fingerprint = await _off_the_loop(
+        invocation.plan, lambda: policy.fingerprint(invocation.name, invocation.arguments, invocation.plan)
+    )
+    if approval.allowed and fingerprint != request.fingerprint:
+        approval = Approval(allowed=False, message="the call changed after it was shown")
+    return approval
+
+
+def _not_approved(
+    invocation: Invocation, policy: Policy, request: ApprovalRequest, approval: Approval, secrets: tuple[str, ...]
+) -> ToolResponse:
+    """The answer to a call that was not approved. If no person has seen the request, it says which rule would allow."""
+    if request.question is not None:
+        return _unanswered(approval)
+    approver = invocation.context.approver
+    unseen = approver is None
+    if isinstance(approver, Unattended):
+        unseen = approver.advise(request, lambda: _rules(invocation, policy, secrets))
+    advice = _advice(invocation, policy, secrets) if unseen else ""
+    message = approval.message.rstrip(".") or "denied"
+    return _refused(f"This call was not approved: {message}{_templates(invocation)}.", advice)
 
 
 def _denied_meanwhile(invocation: Invocation, policy: Policy) -> ToolResponse | None:

@@ -53,7 +53,10 @@ async def remember_for_project(context: ToolContext, choice: ApprovalChoice) -> 
 
     file = context.settings.policy_file
     if not can_remember_for_project(file, context.workspace) or file is None:
-        raise PolicyError("There is no policy file of the user's own that the rule could be written to.")
+        raise PolicyError(
+            "There is no policy file of the user's own that the rule could be written to. "
+            "Set TOOLGATE_POLICY_FILE to one outside the project."
+        )
     await asyncio.to_thread(add_rule, file, choice.label, choice.rule)
     refresh_policy(context)
 
@@ -67,7 +70,9 @@ def add_rule(file: Path, label: str, rule: str) -> None:
         if any(found["rule"].strip() == rule.strip() for found in _BLOCK.finditer(before)):
             return before
         at = datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+        gap = "\n" if before.endswith("\n") else "\n\n"
+        if not before:
+            gap = ""
         after = f"{before}{gap}# Remembered {at}: {label}\n{rule.rstrip()}\n"
         parse_policy(after, str(file))
         return after

@@ -29,26 +29,15 @@ _MAX_MESSAGE = 2000
 
 
 class Truncator:
-    """Cuts outputs over the limits. Without a workspace there is no file to keep the whole output in.
+    """Cuts outputs over the limits. Without a workspace there is no file to keep the whole output in."""
 
-    `can_read` says whether the caller has `read_file` and `grep`; it only changes the advice.
-    """
-
-    def __init__(
-        self,
-        settings: ToolOutputSettings,
-        workspace: Workspace | None,
-        clock: Clock | None = None,
-        *,
-        can_read: bool = True,
-    ) -> None:
+    def __init__(self, settings: ToolOutputSettings, workspace: Workspace | None, clock: Clock | None = None) -> None:
         self._settings = settings
         self._limits = Limits(lines=settings.max_lines, bytes=settings.max_bytes)
         # a text with this many characters fits, whatever characters they are
         self._surely_fits = min(settings.max_lines, settings.max_bytes // 4)
         self._workspace = workspace
         self._clock = clock if clock is not None else cast("Clock", time)
-        self._can_read = can_read
         self._store: OutputStore | None = None
 
     def apply(self, tool_name: str, direction: str, response: ToolResponse, output: str) -> tuple[ToolResponse, str]:
@@ -130,7 +119,7 @@ class Truncator:
         return None, output_file.Layout(), problem
 
     def _next_step(self, path: str | None, start_line: int) -> str:
-        if path is None or not self._can_read:
+        if path is None:
             return "Next: call again for less at a time (a narrower path or pattern, a smaller range or limit)."
         return f"Next: read_file(path='{path}', start_line={start_line}), or grep with the same path."
 

@@ -9,7 +9,7 @@ import signal
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from toolgate.system import fcntl
 
@@ -126,11 +126,17 @@ def _candidates() -> Iterator[str]:
     name = f"toolgate-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     for line in _read("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        mounts = [f"/sys/fs/cgroup/{controllers}"] if controllers in _FILES else [] if controllers else _MOUNTS
-        for mount in mounts:
+        for mount in _mounts_of(controllers):
             if os.access(f"{mount}{path}/cgroup.procs", os.W_OK):
                 _sweep(f"{mount}{path}")
                 yield os.path.normpath(f"{mount}{path}/{name}")
+
+
+def _mounts_of(controllers: str) -> Sequence[str]:
+    """Where a hierarchy may be mounted. Version 2, which names no controllers, has several usual places."""
+    if not controllers:
+        return _MOUNTS
+    return [f"/sys/fs/cgroup/{controllers}"] if controllers in _FILES else []
 
 
 def _read(path: str) -> str:

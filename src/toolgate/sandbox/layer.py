@@ -90,7 +90,9 @@ def init_order(view: View, control_fd: int) -> dict[str, object]:
 
 def sockets_for(view: View, *, gated: bool) -> str:
     """Return which sockets a command may create; see `supervisor.seccomp.socket_rules`."""
-    return "all" if view.network else "gated" if gated else "own"
+    if view.network:
+        return "all"
+    return "gated" if gated else "own"
 
 
 def gaps() -> tuple[str, ...]:

@@ -62,7 +62,9 @@ class RootDirectory:
             return "other"
         if info is None:
             return "absent"
-        return "directory" if stat.S_ISDIR(info.st_mode) else "file" if stat.S_ISREG(info.st_mode) else "other"
+        if stat.S_ISDIR(info.st_mode):
+            return "directory"
+        return "file" if stat.S_ISREG(info.st_mode) else "other"
 
     def parent(self, relative: str) -> tuple[int, str]:
         """Open the parent directory of a path; return it and the path's last name."""

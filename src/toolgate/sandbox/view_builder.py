@@ -77,10 +77,10 @@ class ViewBuilder:
         self._locked = locked
         try:
             self._host_mounts = MountWatch("self") if mounts else None
+            """Notices mounts on the host: a sandbox that was made before one of them shows what lies under it."""
         except OSError:
             self.opened.close()
             raise
-        """Notices that something was mounted on the host: a sandbox that was made before shows what lies under it."""
 
     def _require_apart(self) -> None:
         """Without mounts, rights only add up: a directory cannot be writable with full access and read-only as well."""

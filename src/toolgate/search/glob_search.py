@@ -1,5 +1,8 @@
 """Finds files by glob with ripgrep, which uses all cores, or else with a walk in Python."""
 
+from collections.abc import Callable
+from contextlib import suppress
+
 from toolgate.process.streaming import Bounds, StreamEnd
 from toolgate.search import ripgrep
 from toolgate.search.filters import PLAIN_GLOB
@@ -62,21 +65,31 @@ def find(
     program = ripgrep.find(setting, workspace.programs_root) if pattern.recursive else None
     with open_at(path) as start:
         if program is not None:
-            first, files = FirstPaths(limit), GlobResult()
-            try:
-                for folder in descend(start, pattern, bounds.stop.check):
-                    first.add(matching_links(workspace, start, folder, pattern))
-                    with open_at(start.prefix + folder.path or ".") as target:
-                        stream_end = _list(program, target, _PathReceiver(folder.path, pattern, first), bounds)
-                    files.complete = stream_end.complete
-                    complaints = [folder.path + where for where, _ in ripgrep.complaints(stream_end.messages)]
-                    files.unreadable = [start.prefix + where for where in complaints if pattern.reaches(where)]
-                files.paths, files.total = first.paths(start.prefix), first.total
-            except ripgrep.RipgrepUnusable:
-                pass
-            else:
-                return files
+            with suppress(ripgrep.RipgrepUnusable):
+                return _find_with_ripgrep(program, workspace, start, pattern, limit, open_at, bounds)
         return find_files(workspace, start, pattern, limit=limit, deadline=bounds.deadline, check=bounds.stop.check)
+
+
+def _find_with_ripgrep(
+    program: str,
+    workspace: Workspace,
+    start: SearchRoot,
+    pattern: Pattern,
+    limit: int,
+    open_at: Callable[[str], SearchRoot],
+    bounds: Bounds,
+) -> GlobResult:
+    """Find what matches below `start`. Raises `RipgrepUnusable` if ripgrep does not work here."""
+    first, files = FirstPaths(limit), GlobResult()
+    for folder in descend(start, pattern, bounds.stop.check):
+        first.add(matching_links(workspace, start, folder, pattern))
+        with open_at(start.prefix + folder.path or ".") as target:
+            stream_end = _list(program, target, _PathReceiver(folder.path, pattern, first), bounds)
+        files.complete = stream_end.complete
+        complaints = [folder.path + where for where, _ in ripgrep.complaints(stream_end.messages)]
+        files.unreadable = [start.prefix + where for where in complaints if pattern.reaches(where)]
+    files.paths, files.total = first.paths(start.prefix), first.total
+    return files
 
 
 def _list(program: str, target: SearchRoot, sink: _PathReceiver, bounds: Bounds) -> StreamEnd:

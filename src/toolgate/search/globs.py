@@ -101,7 +101,7 @@ def _first_group(pattern: str) -> tuple[str, list[str], str] | None:
             depth += 1
             if depth == 1:
                 start, option_start = position, position + 1
-        elif depth and character == "," and depth == 1:
+        elif character == "," and depth == 1:
             options.append(pattern[option_start:position])
             option_start = position + 1
         elif depth and character == "}":

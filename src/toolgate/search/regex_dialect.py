@@ -176,7 +176,6 @@ class _Parser:
     def group(self, depth: int) -> str:
         start = self.position
         self.position += 1
-        opening = "(?:"
         outside = self.ignore_case
         if self.peek() == "?":
             self.position += 1
@@ -189,7 +188,7 @@ class _Parser:
             raise PatternError("unclosed group", start)
         self.position += 1
         self.ignore_case = outside
-        return f"{opening}{inner})"
+        return f"(?:{inner})"
 
     def _name(self, start: int) -> None:
         if self.peek(2) in ("<=", "<!") or self.peek() in ("=", "!"):

@@ -60,6 +60,7 @@ class Feed:
     def __init__(self) -> None:
         self._followers: dict[str, list[tuple[asyncio.AbstractEventLoop, NewEvents]]] = {}
         self._tracked: dict[str, list[int]] = {}
+        """Session → the number of its last event that this process wrote, and how many callers track it."""
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
@@ -84,7 +85,7 @@ class Feed:
 
     @contextlib.contextmanager
     def track(self, session_id: str) -> Iterator[Callable[[], int]]:
-        """Yields a function that returns the number of the last event that this process has written.
+        """Yield a function that returns the number of the last event that this process has written.
 
         When a write returns, the number includes that write.
         """

@@ -14,6 +14,7 @@ from toolgate.protocol.codes import ErrorCode
 
 if TYPE_CHECKING:
     from toolgate.workspace import Workspace
+    from toolgate.workspace.root import OpenedFile
 
 MAX_BYTES = 1 << 20
 """Largest file that is hashed and copied, in bytes. A larger one is identified by its inode, size and times."""
@@ -35,14 +36,20 @@ def read_script(workspace: Workspace, path: str) -> Script:
     """Read a file once and return its content with its hash."""
     try:
         with workspace.open_file(path) as file:
-            if file.stat.st_size <= MAX_BYTES:
-                content = os.pread(file.fd, MAX_BYTES + 1, 0)
-                if len(content) <= MAX_BYTES:
-                    digest = hashlib.sha256(content).hexdigest()
-                    return Script(path=path, digest=digest, content=content, mode=stat.S_IMODE(file.stat.st_mode))
+            content, mode = _content(file), stat.S_IMODE(file.stat.st_mode)
+        if content is not None:
+            return Script(path=path, digest=hashlib.sha256(content).hexdigest(), content=content, mode=mode)
         return Script(path=path, digest=hashlib.sha256(workspace.state(path).encode()).hexdigest())
     except ToolError as error:
         return Script(path=path, digest=f"none: {error.code.value}")
+
+
+def _content(file: OpenedFile) -> bytes | None:
+    """Return the content of a file; None if it is too large to copy, even if it has only just grown."""
+    if file.stat.st_size > MAX_BYTES:
+        return None
+    content = os.pread(file.fd, MAX_BYTES + 1, 0)
+    return content if len(content) <= MAX_BYTES else None
 
 
 def check_scripts(workspace: Workspace, digests: Mapping[str, str]) -> list[Script]:

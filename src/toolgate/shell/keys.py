@@ -53,7 +53,6 @@ _EXAMPLES = (
 )
 
 END_OF_INPUT = "\x04"
-INTERRUPT = "\x03"
 
 
 def key_code(name: str, *, application: bool = False) -> str:

@@ -382,7 +382,9 @@ class ShellSession(AsyncClosing):
         loop = asyncio.get_running_loop()
         loop.call_soon(starter.close, run.process)
         # starting a shell blocks the event loop, and the caller has long output to cut or an answer to store
-        wait = _START_SECONDS if result.truncated else _ANSWER_SECONDS if starter.has_spare else 0.0
+        wait = _ANSWER_SECONDS if starter.has_spare else 0.0
+        if result.truncated:
+            wait = _START_SECONDS
         self._prepare_in(wait, access)
         self._answered = time.monotonic()
         return result

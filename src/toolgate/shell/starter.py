@@ -161,19 +161,21 @@ class Starter:
         return bool(self._spares)
 
     def prepare(self, access: Access, state: ShellState | None, wanted: int) -> bool:
-        """Start one more shell in advance, and send the next one its state if it is known; whether there are enough.
+        """Start one more shell in advance, and send the next one its state if it is known.
 
         A state with functions is sent with the command: what a command wrote there as functions may be any code, and
         would run between the commands.
 
-        If sandboxes can be used again but none is idle, start one instead. The next shell starts quickly in it.
+        If sandboxes can be used again but none is idle, start one instead. The next shell starts quickly in it. Return
+        whether enough is started.
         """
         self.places.open_private()
         self._keep_fitting(access, state)
         if len(self._spares) < wanted:
             process = self._in_idle_sandbox(access)
             if process is None and self._sandboxes.is_for(access) and not self.has_jobs:
-                wanted = wanted if self._sandboxes.start(access) else 0
+                if not self._sandboxes.start(access):
+                    wanted = 0  # no further sandbox will be there in a moment: that is enough
             else:
                 self._spares.append(process or self._new(access, ()))
         if self._spares and state is not None and not state.functions and self._spares[0].loaded is None:

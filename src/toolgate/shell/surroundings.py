@@ -32,7 +32,7 @@ _MAX_OWN_DIRECTORIES = 64
 _SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 
 
-def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ...] = ("/tmp",)) -> Surroundings:
+def surroundings(workspace: Workspace, state: ShellState) -> Surroundings:
     """Return the surroundings of a command that is run now."""
     root = str(workspace.root)
     environment = {
@@ -44,7 +44,7 @@ def surroundings(workspace: Workspace, state: ShellState, scratch: tuple[str, ..
         root=root,
         cwd=directory,
         home=environment.get("HOME", ""),
-        scratch=scratch,
+        scratch=("/tmp",),
         hidden=_paths(private_configuration()),
         kind=_kinds(workspace),
         entries=_entries(workspace),

@@ -148,7 +148,9 @@ def _anchored(node: Any, name: str, depth: int) -> Any:
         return None
     if isinstance(node, dict) and name in (node.get("$anchor"), node.get("$dynamicAnchor")):
         return node
-    children: Any = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    children: Any = node if isinstance(node, list) else ()
+    if isinstance(node, dict):
+        children = node.values()
     return next((found for child in children if (found := _anchored(child, name, depth + 1)) is not None), None)
 
 

@@ -144,9 +144,11 @@ class Fetcher:
 
 
 def _decoded(answer: connection.HttpAnswer) -> str:
-    declared = _CHARSET.search(answer.headers.get("content-type", ""))
-    meta = _META.search(answer.body[:4096])
-    name = declared.group(1) if declared else meta.group(1).decode() if meta else "utf-8"
+    name = "utf-8"
+    if declared := _CHARSET.search(answer.headers.get("content-type", "")):
+        name = declared.group(1)
+    elif meta := _META.search(answer.body[:4096]):
+        name = meta.group(1).decode()
     try:
         return answer.body.decode(name, "replace")
     except (LookupError, ValueError):

@@ -147,7 +147,7 @@ def unpack(_stop: Stop, path: str, directory: str, clone: str | None = None) -> 
 
 
 def _moved(directory: str, member: tarfile.TarInfo) -> tuple[Key, Key]:
-    """The identity of a file where it was packed, and here. Its time is exact again, which tar does not do."""
+    """The identity of a file where it was packed, and here. It gets back its exact time, which tar has rounded."""
     path = os.path.join(directory, member.name)
     device, inode, changed = map(int, member.pax_headers[_KEY].split())
     os.utime(path, ns=(changed, changed), follow_symlinks=False)

@@ -15,6 +15,7 @@ from toolgate.workspace.journal_entries import JournalEntry
 from toolgate.workspace.root import Workspace
 from toolgate.workspace.threads import Stop
 
+Kind = Literal["created", "modified", "removed"]
 MAX_DIFF = 60_000
 """Characters of one file's difference that are shown."""
 _MAX_FILE_BYTES = 4 << 20
@@ -36,7 +37,7 @@ class ChangedFile:
     """A file that was changed, and how it differs from what was there before."""
 
     path: str
-    kind: Literal["created", "modified", "removed"]
+    kind: Kind
     diff: str
     """Empty if the content is not text, is too large, or is what it was."""
     added: int
@@ -76,10 +77,12 @@ def _changed_file(
     first = entries[mine[0]]
     whole = Diff(path, MAX_DIFF, created=first.before is None)
     _compare(whole, before[mine[0]], now)
-    gone = workspace.stat(path) is None
+    kind: Kind = "created" if first.before is None else "modified"
+    if workspace.stat(path) is None:
+        kind = "removed"
     return ChangedFile(
         path=path,
-        kind="removed" if gone else "created" if first.before is None else "modified",
+        kind=kind,
         diff=whole.text,
         added=whole.added,
         removed=whole.removed,

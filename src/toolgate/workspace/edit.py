@@ -210,7 +210,9 @@ def _replace_several(
 
 
 def _find(stop: Stop, content: Content, path: str, edit: Edit, index: LineIndex, label: str) -> list[Replacement]:
-    limit = 1 if edit.first_only and not index.encoding.multibyte else 2 if content.at_once else _MAX_MATCHES
+    limit = 2 if content.at_once else _MAX_MATCHES
+    if edit.first_only and not index.encoding.multibyte:
+        limit = 1
     check = not edit.new.isascii()  # only then does the encoding of the rest matter
     try:
         found = content.find(stop, edit.old, index, limit, check=check)

@@ -20,7 +20,7 @@ def keep_line_ends(old: str, new: str) -> str:
     for first, last, start, end in [*opcodes(plain, after[:-1]), (len(plain), len(plain), len(after) - 1, None)]:
         made += ends[position:first]
         replaced = ends[first:last]
-        fallback = replaced[-1] if replaced else made[-1] if made else ends[0] if ends else ""
+        fallback = (replaced[-1:] or made[-1:] or ends[:1] or [""])[0]
         count = 0 if end is None else end - start
         made += (replaced + [fallback] * count)[:count]
         position = last

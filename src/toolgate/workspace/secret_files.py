@@ -56,14 +56,16 @@ _CONTENTS: tuple[tuple[re.Pattern[bytes], str], ...] = (
 
 @functools.lru_cache(maxsize=4096)
 def secret_name(path: str) -> str:
-    """What the name of a file says that it holds; empty if it says nothing, or is that of a template."""
+    """What a file holds according to its path; empty if the path does not say, or is that of a template."""
     parts = path.lower().split("/")
     name = parts[-1]
     if name.rpartition(".")[2] in TEMPLATES or name in _PUBLIC or name.endswith(".pub") or name in _BY_CONTENT:
         return ""
     if found := _name(name):
         return found
-    for pattern, reason in _paths().get(parts[-2], ()) if len(parts) > 1 else ():
+    if len(parts) == 1:
+        return ""
+    for pattern, reason in _paths().get(parts[-2], ()):
         depth = pattern.count("/") + 1
         if fnmatch.fnmatchcase("/".join(parts[-depth:]), pattern):
             return reason
@@ -71,7 +73,7 @@ def secret_name(path: str) -> str:
 
 
 def secret_content(start: bytes) -> str:
-    """What the beginning of a file shows that it holds; empty if it shows nothing."""
+    """What a file holds according to its first bytes; empty if they do not show it."""
     if not any(mark in start and any(hint in start for hint in hints) for mark, hints in _HINTS.items()):
         return ""
     return next((reason for pattern, reason in _CONTENTS if pattern.search(start)), "")
@@ -82,10 +84,10 @@ _HINTS: dict[bytes, tuple[bytes, ...]] = {
     b"_": (b"aws_secret_access_key", b"_auth", b":_password", b'"client_secret"', b'"refresh_token"'),
     b":": (b"npmAuthToken:", b"token:"),
 }
-"""Texts of which every content has one, by a character that they share.
+"""A character → texts with it. Every content in `_CONTENTS` has one of these texts.
 
-Looking for a character takes a microsecond, for a text (the longer, the less) 15 to 50, and for one pattern that knows
-all of them ten times as long.
+Looking for a character takes a microsecond, looking for a text 15 to 50, and one pattern with all texts ten times as
+long.
 """
 
 
@@ -105,7 +107,7 @@ TOKENS: dict[str, str] = {
 
 
 def secret_text(text: str) -> str:
-    """What a text that is to be stored holds: what files are judged by, or a token; empty if nothing is found."""
+    """What secret is in a text that is to be stored: a known content of files, or a token; empty if there is none."""
     found = secret_content(text.encode("utf-8", "replace"))
     return found or next((what for what, form in TOKENS.items() if re.search(form, text)), "")
 

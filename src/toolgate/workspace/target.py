@@ -36,7 +36,7 @@ class Target:
         return "/".join(self.parts)
 
     def open(self, workspace: Workspace) -> OpenedFile | None:
-        """The status of the file, or None if it does not exist."""
+        """Open the file for reading; None if it does not exist."""
         return None if self.missing else workspace.open_file(self.path)
 
 

@@ -31,7 +31,7 @@ def read_text(workspace: Workspace, path: str) -> str:
     return decode_text(content, path)[1]
 
 
-def write_text(workspace: Workspace, path: str, text: str, origin: Origin | None = None) -> None:
+def write_text(workspace: Workspace, path: str, text: str) -> None:
     """Create a file or replace all of one, atomically; undo takes it back. An existing file keeps its encoding."""
     if not isinstance(text, str):
         raise TypeError(f"write_text writes text, not {type(text).__name__}")
@@ -39,7 +39,7 @@ def write_text(workspace: Workspace, path: str, text: str, origin: Origin | None
     stop = Stop()
     planned = plan_write(stop, workspace, path, text, SeenFiles())
     if not planned.unchanged:
-        commit(stop, workspace, planned.change, origin or Origin(tool="write_text", run=os.urandom(16).hex()))
+        commit(stop, workspace, planned.change, Origin(tool="write_text", run=os.urandom(16).hex()))
 
 
 def _all_of(fd: int) -> bytes:

@@ -18,6 +18,9 @@ from toolgate.workspace.threads import Stop
 Last = Literal["call", "turn", "session"]
 """How much is undone."""
 _BLOCK = 1 << 20
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_STATE: Key = (0, 0, 0, 0)
+"""A state that no entry of the journal has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,27 +105,30 @@ def check(
 
 
 def _current(workspace: Workspace, entry: JournalEntry, aliases: dict[Key, Key]) -> Key | None:
-    """Return the file's state now, or one that no entry has if its content is not what was recorded."""
-    parts = tuple(entry.path.split("/"))
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    """Return the file's state now, or `_NO_STATE` if its content is not what was recorded."""
+    *parents, name = entry.path.split("/")
     try:
-        with workspace.directory(parts[:-1]) as directory:
-            info = os.stat(parts[-1], dir_fd=directory, follow_symlinks=False)
+        with workspace.directory(tuple(parents)) as directory:
+            info = os.stat(name, dir_fd=directory, follow_symlinks=False)
             key = Snapshot.of(info).key
             key = aliases.get(key, key)
             after = entry.after
-            if after is not None and key == after.key and after.digest is not None and stat.S_ISREG(info.st_mode):
-                fd = os.open(parts[-1], flags, dir_fd=directory)
-                try:
-                    if digest_file(fd, os.fstat(fd)) != after.digest:
-                        return (0, 0, 0, 0)
-                finally:
-                    os.close(fd)
-            return key
+            if after is None or key != after.key or after.digest is None or not stat.S_ISREG(info.st_mode):
+                return key
+            return key if _digest_of(name, directory) == after.digest else _NO_STATE
     except FileNotFoundError:
         return None
     except OSError:  # a directory became a file or a link
-        return (0, 0, 0, 0)
+        return _NO_STATE
+
+
+def _digest_of(name: str, directory: int) -> str | None:
+    """Return the hash of a file in an open directory; None if it is too large."""
+    fd = os.open(name, _READ, dir_fd=directory)
+    try:
+        return digest_file(fd, os.fstat(fd))
+    finally:
+        os.close(fd)
 
 
 def _is_back_already(workspace: Workspace, journal: OpenJournal, entry: JournalEntry) -> bool:
@@ -131,13 +137,12 @@ def _is_back_already(workspace: Workspace, journal: OpenJournal, entry: JournalE
         return False
     parts = tuple(entry.path.split("/"))
     images, image = journal.image(entry)
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     with ExitStack() as opened:
         try:
             directory = opened.enter_context(workspace.directory(parts[:-1]))
-            file = os.open(parts[-1], flags, dir_fd=directory)
+            file = os.open(parts[-1], _READ, dir_fd=directory)
             opened.callback(os.close, file)
-            earlier = os.open(image, flags, dir_fd=images)
+            earlier = os.open(image, _READ, dir_fd=images)
             opened.callback(os.close, earlier)
         except OSError:
             return False

@@ -91,22 +91,18 @@ class McpTool(ForeignTool):
         return "approved" if approved.digest == self.offered.digest else "changed"
 
     def _definition(self, name: str) -> ToolDefinition:
-        if self.state == "changed":
-            approved = self.approved
-            return (
-                approved.definition(name)
-                if approved
-                else withheld_definition(name, self.connection.config.name, self.offered.tool)
-            )
-        return self.offered.definition(name)
+        if self.state != "changed":
+            return self.offered.definition(name)
+        if (approved := self.approved) is not None:
+            return approved.definition(name)
+        return withheld_definition(name, self.connection.config.name, self.offered.tool)
 
     def resting(self) -> tuple[float, str]:
         """Return the seconds until the next connection attempt, and the problem."""
         seconds = self.connection.resting
-        return (
-            seconds,
-            f"the MCP server '{self.connection.config.name}' is down ({self.connection.problem})" if seconds else "",
-        )
+        if not seconds:
+            return 0.0, ""
+        return seconds, f"the MCP server '{self.connection.config.name}' is down ({self.connection.problem})"
 
     async def prepare(self, params: BaseModel, context: ToolContext) -> Plan | ToolResponse | None:
         """Show the arguments to the approver, and the definition if it is not approved."""

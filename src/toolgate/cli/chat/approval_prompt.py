@@ -188,14 +188,8 @@ class ApprovalPrompt:
     async def _read_single_key(self, keys: asyncio.Queue[str]) -> str:
         """Return the next key that is pressed alone: a person who types text has not answered."""
         while True:
-            pressed = [await keys.get()]
-            while True:
-                try:
-                    async with asyncio.timeout(_KEY_PAUSE):
-                        pressed.append(await keys.get())
-                except TimeoutError:
-                    break
-            if len(pressed) == 1 == len(pressed[0]):
+            pressed = await _read_burst(keys)
+            if len(pressed) == 1 and len(pressed[0]) == 1:
                 return pressed[0]
             assert self.keyboard is not None
             for key in pressed:
@@ -256,6 +250,17 @@ class ApprovalPrompt:
             Text(line.expandtabs(8), style=style or diff_colour(line)) for line in detail.split("\n")
         )
         return self._canvas.lines(Padding(text, (0, 0, 0, 2)), wide=True) if detail else []
+
+
+async def _read_burst(keys: asyncio.Queue[str]) -> list[str]:
+    """Return the next key, and those that follow it without a pause."""
+    pressed = [await keys.get()]
+    while True:
+        try:
+            async with asyncio.timeout(_KEY_PAUSE):
+                pressed.append(await keys.get())
+        except TimeoutError:
+            return pressed
 
 
 def _question(request: ApprovalRequest) -> str:

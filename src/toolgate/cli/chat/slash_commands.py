@@ -109,7 +109,9 @@ class SlashCommands(SessionCommands):
         """Run a command. Errors are printed, and the chat continues."""
         word, _, rest = line.strip().partition(" ")
         names = [name for name in COMMANDS if name.startswith(word)] if len(word) > 1 else []
-        name = word if word in COMMANDS else names[0] if len(names) == 1 else ""
+        name = names[0] if len(names) == 1 else ""
+        if word in COMMANDS:
+            name = word
         if not name:
             self._host.say(
                 translate("There is no {word}. /help lists the commands.", word=visible(word, keep="")), "yellow"

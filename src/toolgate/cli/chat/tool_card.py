@@ -76,11 +76,9 @@ def duration(seconds: float) -> str:
     """Format a duration."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
-    return (
-        f"{seconds:.1f} s"
-        if seconds < 60
-        else translate("{seconds} min {seconds2} s", seconds=f"{seconds // 60:.0f}", seconds2=f"{seconds % 60:.0f}")
-    )
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return translate("{seconds} min {seconds2} s", seconds=f"{seconds // 60:.0f}", seconds2=f"{seconds % 60:.0f}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -233,7 +231,9 @@ class ToolCard:
     ) -> list[str]:
         """Draw the first lines, or the last ones: those of a command say how it ended."""
         more = len(lines) - limit
-        kept = lines if more <= 1 else lines[-limit:] if last else lines[:limit]  # a note for one line saves nothing
+        kept = lines
+        if more > 1:  # a note instead of one line would save nothing
+            kept = lines[-limit:] if last else lines[:limit]
         shown = [canvas.line("  │ ", (line.expandtabs(8), diff_colour(line) if diff else "dim")) for line in kept]
         if more > 1:
             note = (

@@ -104,8 +104,10 @@ class SessionPrinter:
     def _answer(self, turn_id: str, message: dict[str, Any]) -> None:
         waiting = self._calls[turn_id, message["tool_call_id"]]
         call = waiting.pop(0) if waiting else None
-        mark, colour = _MARKS.get(call.status or "" if call else "", ("?", "yellow"))
-        outcome = [call.tool_name, call.code or call.status or call.state] if call else [translate("answer")]
+        status, outcome = "", [translate("answer")]
+        if call is not None:
+            status, outcome = call.status or "", [call.tool_name, call.code or call.status or call.state]
+        mark, colour = _MARKS.get(status, ("?", "yellow"))
         outcome += _details(self._ended.pop((turn_id, message["tool_call_id"]), {}))
         if call is not None and call.state == "unknown":
             why = (

@@ -53,7 +53,7 @@ def is_unfinished(text: str) -> bool:
     ends = len(text) - len(text.rstrip("\\"))
     if ends % 2:
         return True
-    if "((" not in text:
+    if "((" not in text:  # in arithmetic, << is a shift
         for tabs, _, word in _HEREDOC.findall(text):
             lines = text.split("\n")[1:]
             if word not in ([line.lstrip("\t") for line in lines] if tabs else lines):
@@ -176,7 +176,9 @@ class LineEditor:
 
     def _prompt(self) -> "StyleAndTextTuples":
         cwd = self._calls.cwd
-        where = self._project if cwd == "." else cwd if cwd.startswith("/") else f"{self._project}/{cwd}"
+        where = cwd if cwd.startswith("/") else f"{self._project}/{cwd}"
+        if cwd == ".":
+            where = self._project
         access = self._calls.access
         failed = self._calls.exit_code != 0
         colour = {"read": "ansiblue", "write": "ansibrightblack", "full": "ansired bold"}[access]

@@ -136,7 +136,10 @@ class OutputStreams:
             how = translate("exit {code}", code=data.get("exit_code"))
         seconds = float(response.stats["time_ms"]) / 1000
         parts = [how, _duration(seconds), *_describe_decision(decision, asked=asked)]
-        mark = self._paint("✓" if good else "✗", "green" if good else "red" if response.error else "yellow")
+        sign, colour = "✗", "red" if response.error else "yellow"
+        if good:
+            sign, colour = "✓", "green"
+        mark = self._paint(sign, colour)
         return f"{mark} {self._paint(' · '.join(parts), 'dim')}"
 
     def _finish_line(self) -> None:

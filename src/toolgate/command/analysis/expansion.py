@@ -100,7 +100,9 @@ def _variable(scope: Scope, name: str) -> str:
     cwd = scope.cwds[0]
     if name == "PWD" and len(scope.cwds) == 1 and cwd is not None:
         root = surroundings.root.rstrip("/")
-        return cwd if cwd.startswith("/") else root if cwd == "." else f"{root}/{cwd}"
+        if cwd.startswith("/"):
+            return cwd
+        return root if cwd == "." else f"{root}/{cwd}"
     scope.findings.variables[name] = None
     scope.findings.unresolved[f"'${name}' may have another value"] = None
     return UNRESOLVED

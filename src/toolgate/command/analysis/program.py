@@ -162,7 +162,9 @@ def _value(name: str, text: str) -> Any:
     kind = type(getattr(UNKNOWN, name))
     if kind is Options:
         return Options.read(text.split())
-    return True if kind is bool else kind(text.split() if kind in (tuple, frozenset) else text)
+    if kind is bool:
+        return True
+    return kind(text.split() if kind in (tuple, frozenset) else text)
 
 
 def _rule(name: str, text: str) -> AskRule:

@@ -64,8 +64,10 @@ def assign(scope: Scope, name: str, value: Word, words: Sequence[Word] | None) -
 
 @functools.lru_cache(maxsize=1024)
 def _meaning(name: str) -> str:
-    """Whether a variable is a command (`code`), changes what commands run (`redefines`), or neither."""
-    return "code" if _CODE.fullmatch(name) else "redefines" if _REDEFINES.fullmatch(name) else ""
+    """`code` for a variable that holds a command, `redefines` for one that changes what commands run, else empty."""
+    if _CODE.fullmatch(name):
+        return "code"
+    return "redefines" if _REDEFINES.fullmatch(name) else ""
 
 
 def _path(scope: Scope, value: Word, words: Sequence[Word] | None) -> None:

@@ -172,7 +172,11 @@ class WordReader:
             self.dollar(parts, in_double=True)
         else:
             following = self.text[self.at + 1 : self.at + 2]
-            value = "" if following == "\n" else following if following and following in escapable else "\\" + following
+            value = "\\" + following
+            if following == "\n":
+                value = ""
+            elif following and following in escapable:
+                value = following
             parts.append(Part("quoted", value))
             self.at += 2
 

@@ -266,9 +266,7 @@ class Policy:
     def _trusted(self, tool_name: str, call: CallToMatch, plan: Plan | None) -> Iterator[Verdict | None]:
         """Verdicts of the trusted layers on each command, or on the call. None means that no rule is about it."""
         rules = [placed for placed in self._about(tool_name) if placed.layer != "project"]
-        if (
-            plan is not None and plan.asks
-        ):  # a rule that was picked in the session does not cover a danger that was not shown then
+        if plan is not None and plan.asks:  # a rule picked in the session does not cover dangers that it did not show
             rules = [placed for placed in rules if placed.layer != "session"]
         unmatched = strictest([self._unmatched.get(name) for name in _names(tool_name) if name in self._unmatched])
         commands = commands_of(tool_name, plan)

@@ -71,7 +71,10 @@ def _parts_of(path: str) -> Sequence[str]:
 
 
 def _parts(path: str) -> list[str]:
-    return [part for part in path.split("/") if part not in ("", ".")] if not path.startswith("/") else path.split("/")
+    names = path.split("/")
+    if path.startswith("/"):
+        return names
+    return [name for name in names if name not in ("", ".")]
 
 
 def _fits(pattern: Sequence[TextGlob | None], parts: Sequence[str]) -> bool:

@@ -64,7 +64,7 @@ class RuleKind:
         return ""
 
     def toml(self, value: Any) -> str:
-        """The value as it is written in a policy file."""
+        """The value as it is written in a policy file: a text, a number, a truth value, or a list of them."""
         return toml_text(value)
 
 
@@ -206,5 +206,5 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def toml_text(value: Any) -> str:
-    """A TOML string; JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
+    """A text, a number, a truth value or a list of them as TOML: JSON writes them alike, but for one character."""
     return _as_json(value).replace("\x7f", "\\u007f")

@@ -21,7 +21,7 @@ class GitList:
 
     verbs: frozenset[str]
     records: bool = False
-    """Whether they only record what is there and show no content: nothing but such git commands runs."""
+    """Whether they only record what is there and show no content. Then nothing but these git commands runs."""
 
     @property
     def parts(self) -> frozenset[str]:

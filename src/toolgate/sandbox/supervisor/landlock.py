@@ -34,9 +34,14 @@ def apply_landlock(grants: list[list[str]], *, network: bool, sockets: bool) -> 
     """
     abi = landlock_abi()
     known = (1 << RIGHTS_BY_ABI.get(abi, 16)) - 1
-    handled_net = 0 if sockets or abi < 4 else BIND_TCP | CONNECT_TCP
-    scoped = (SCOPE_SIGNALS if network else SCOPE_SIGNALS | SCOPE_ABSTRACT_SOCKETS) if abi >= 6 else 0
-    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
+    handled_net = scoped = 0
+    size = 8
+    if abi >= 4:
+        size = 16
+        handled_net = 0 if sockets else BIND_TCP | CONNECT_TCP
+    if abi >= 6:
+        size = 24
+        scoped = SCOPE_SIGNALS if network else SCOPE_SIGNALS | SCOPE_ABSTRACT_SOCKETS
     attributes = (ctypes.c_uint64 * 3)(known, handled_net, scoped)
     ruleset = syscall("landlock", CREATE_RULESET, attributes, ctypes.c_size_t(size), ctypes.c_uint32(0))
     rights = {"list": READ_DIR, "read": READING, "write": known}

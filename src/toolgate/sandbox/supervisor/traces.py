@@ -48,7 +48,7 @@ def scheduling() -> bytes:
 
 
 def entries_in_memory(top: str) -> list[tuple[object, ...]]:
-    """Return what is in a directory in memory, and who may use it. Of what is mounted there, return only which it is.
+    """Return what is in a directory in memory, and who may use it. A mount in it is only identified.
 
     A program can rename the directories on the way to a mount point, or close them to the next one.
     """
@@ -94,7 +94,7 @@ def disk_priority() -> int:
 
 
 def sockets() -> tuple[bytes, ...]:
-    """Return what is in use in this network namespace, also what is only waiting to be over.
+    """Return what is in use in this network namespace, also sockets that are closed but keep their port.
 
     Unix sockets that were sent through each other stay for a moment, with the files that were sent with them. A label
     of IPv6 is reserved for some seconds longer than its socket.

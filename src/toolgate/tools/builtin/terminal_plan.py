@@ -75,7 +75,9 @@ def _for_pipe(params: TerminalParams, keys: list[str], end: str) -> Input:
 async def plan_of(params: TerminalParams, context: ToolContext) -> Plan:
     """The plan of a call: looking needs no permission, and typing is judged like the command itself."""
     if context.workspace is None:
-        raise ToolError(ErrorCode.EXECUTION_ERROR, "This session has no project, so it has no jobs.", "")
+        raise ToolError(
+            ErrorCode.EXECUTION_ERROR, "This session has no project, so it has no jobs.", "Go on without it."
+        )
     run = context.shell.jobs.run(params.job)
     console = run.console
     typed = None if console is None else input_of(params, console)
