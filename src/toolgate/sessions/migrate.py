@@ -24,15 +24,15 @@ def check_known(revision: str | None, address: str) -> None:
         raise faults.newer(address, revision)
 
 
-def upgrade(connection: Connection) -> None:
+def upgrade(connection: Connection, target: str = HEAD) -> None:
     """Run the revisions that are missing, in the transaction that the connection is in."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     script = ScriptDirectory.from_config(config)
 
     def missing(current: Any, _context: object) -> Any:
-        return script._upgrade_revs(HEAD, current)  # noqa: SLF001 - Alembic's own commands do the same
+        return script._upgrade_revs(target, current)  # noqa: SLF001 - Alembic's own commands do the same
 
-    with EnvironmentContext(config, script, fn=missing, destination_rev=HEAD) as environment:
+    with EnvironmentContext(config, script, fn=missing, destination_rev=target) as environment:
         environment.configure(connection=connection, transactional_ddl=True)
         environment.run_migrations()
