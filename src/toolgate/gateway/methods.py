@@ -201,6 +201,8 @@ class Methods:
         session = await self.owned(params.session_id)
         try:
             await self._service.sessions.switch_approval_mode(session.id, ApprovalMode(params.approval_mode))
+        except SessionNotFound:
+            raise
         except SessionError as error:
             raise RequestRefused("INVALID_PARAMS", str(error)) from None
         return {"session_id": session.id, "approval_mode": params.approval_mode}
