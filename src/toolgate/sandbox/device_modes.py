@@ -13,30 +13,36 @@ from functools import cache
 
 from toolgate.sandbox.landlock_rules import DEVICES
 
+_MODE = 0o666
+"""The mode that every system gives these devices."""
+
 
 class DeviceModes:
-    """The modes of some devices, as they were when this object was made."""
+    """Some devices that everybody may use. One that has another mode when this object is made is left alone.
+
+    Another process's command may just have changed it, and that process will restore it.
+    """
 
     def __init__(self, devices: Iterable[str]) -> None:
-        self._modes: dict[str, int] = {}
         self._changed: dict[str, int] = {}
         """When each device was changed last, in nanoseconds."""
         for path in devices:
             with suppress(OSError):
                 info = os.stat(path)
-                self._modes[path], self._changed[path] = stat.S_IMODE(info.st_mode), info.st_ctime_ns
+                if stat.S_IMODE(info.st_mode) == _MODE:
+                    self._changed[path] = info.st_ctime_ns
 
     def restore(self) -> list[str]:
         """Restore the modes, remove access lists, and return the devices that had others."""
         restored = []
-        for path, mode in self._modes.items():
-            if os.stat(path).st_ctime_ns == self._changed[path]:
+        for path, changed in self._changed.items():
+            if os.stat(path).st_ctime_ns == changed:
                 continue
             lists = [name for name in os.listxattr(path) if name.startswith("system.posix_acl")]
             for name in lists:
                 os.removexattr(path, name)
-            if lists or stat.S_IMODE(os.stat(path).st_mode) != mode:
-                os.chmod(path, mode)
+            if lists or stat.S_IMODE(os.stat(path).st_mode) != _MODE:
+                os.chmod(path, _MODE)
                 restored.append(path)
             self._changed[path] = os.stat(path).st_ctime_ns
         return restored
@@ -44,5 +50,5 @@ class DeviceModes:
 
 @cache
 def device_modes() -> DeviceModes:
-    """Return the modes that the host's devices had when this process first asked."""
+    """Return the host's devices as they were when this process first asked."""
     return DeviceModes(DEVICES)
