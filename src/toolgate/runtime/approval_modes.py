@@ -76,7 +76,7 @@ def accept_edits_allows(invocation: Invocation) -> Decision | None:
         return None
     if plan.access != "write" or plan.unconfined or plan.once or plan.commands or not plan.resources:
         return None
-    if any(map(_is_run_by_others, plan.resources)):
+    if any(map(is_run_by_others, plan.resources)):
         return None
     if (workspace := invocation.context.workspace) is not None:
         from toolgate.sandbox.git.edited_files import git_may_run
@@ -87,7 +87,7 @@ def accept_edits_allows(invocation: Invocation) -> Decision | None:
     return Decision(decision="allow", gate="permission", rule=_ACCEPT_EDITS, reason=reason)
 
 
-def _is_run_by_others(path: str) -> bool:
+def is_run_by_others(path: str) -> bool:
     """Whether other programs run a file on their own."""
     lower = path.lower()
     return (
