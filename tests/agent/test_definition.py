@@ -1,5 +1,6 @@
 """Definitions of sub-agents."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,12 @@ def test_a_project_cannot_widen_a_built_in_agent(tmp_path: Path, tools: str) -> 
     assert explore is not None
     assert explore.tools is not None
     assert (explore.prompt, set(explore.tools) <= set(before.tools)) == ("Mine.", True)
+
+
+def test_a_definition_that_is_another_name_of_a_secret_file_is_none(tmp_path: Path) -> None:
+    folder = tmp_path / ".toolgate" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "a.md").write_text(f"{HEAD}---\nKEY=1")
+    os.link(folder / "a.md", tmp_path / ".env")
+
+    assert Agents(Workspace(tmp_path)).get("a") is None

@@ -1,5 +1,6 @@
 """The prompt: its layers, word by word."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,27 @@ async def test_project_notes_that_are_a_link_out_of_the_project_are_not_read(
     (tmp_path / "secret").write_text("CANARY")
     (root / "AGENTS.md").symlink_to(tmp_path / "secret")
     assert "CANARY" not in await PromptBuilder(builtin_registry(), workspace=Workspace(root)).build("s", CODING)
+    assert "project_notes_unreadable" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["link", "hard link", "link over a link", "content", "own file"])
+async def test_project_notes_that_are_a_secret_file_are_not_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    """A repository can bring the link; the file that it leads to is the user's."""
+    notes, workspace = tmp_path / "AGENTS.md", Workspace(tmp_path)
+    (tmp_path / ".env").write_text("CANARY")
+    (tmp_path / "policy.toml").write_text("CANARY")
+    if kind == "hard link":
+        os.link(tmp_path / ".env", notes)
+    elif kind == "content":
+        notes.write_text(f"-----BEGIN PRIVATE KEY-----\n{'A' * 64}\nCANARY")
+    else:
+        (tmp_path / "way.md").symlink_to(".env")
+        notes.symlink_to({"link": ".env", "link over a link": "way.md", "own file": "policy.toml"}[kind])
+        workspace.protect_own([], [str(tmp_path / "policy.toml")])
+
+    assert "CANARY" not in await PromptBuilder(builtin_registry(), workspace=workspace).build("s", CODING)
     assert "project_notes_unreadable" in caplog.text
 
 

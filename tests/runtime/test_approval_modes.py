@@ -17,7 +17,7 @@ from toolgate import (
     Workspace,
 )
 from toolgate.agent import PromptBuilder
-from toolgate.runtime.approval_modes import RUN_BY_OTHERS
+from toolgate.runtime.approval_modes import RUN_BY_OTHERS, RUN_ENDINGS, RUN_FROM
 from toolgate.runtime.builtin import agent_registry
 from toolgate.testing import AutoApprover, MemoryRecorder
 from toolgate.workspace import journal_entries
@@ -96,12 +96,33 @@ async def test_what_the_journal_cannot_keep_still_asks(tmp_path: Path, monkeypat
     assert (tmp_path / "a.txt").read_text() == "mine\n"
 
 
-@pytest.mark.parametrize("name", sorted(RUN_BY_OTHERS - {".git", ".toolgate"}))
-async def test_files_that_other_programs_run_still_ask(tmp_path: Path, name: str) -> None:
+async def test_files_that_other_programs_run_still_ask(tmp_path: Path) -> None:
+    names = [*sorted(RUN_BY_OTHERS - {".git", ".toolgate"}), *RUN_FROM]
+    paths = [path for name in names for path in (name, f"sub/{name.upper()}", f"sub/{name.upper()}/x")]
+    paths += [f"sub/a{ending}" for ending in (*RUN_ENDINGS, *map(str.upper, RUN_ENDINGS))]
     tools = tools_of(context_of(tmp_path, ACCEPT))
-    for path in (name, f"sub/{name.upper()}/x"):
+
+    written = [call("write_file", {"path": path, "content": "x"}) for path in paths]
+    assert {code_of(await tools.handle(one)) for one in written} == {"APPROVAL_DENIED"}
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_link_to_what_other_programs_run_asks_as_well(tmp_path: Path) -> None:
+    (tmp_path / ".vscode").mkdir()
+    (tmp_path / "docs").symlink_to(".vscode")
+    (tmp_path / "notes.md").symlink_to(".bashrc")
+    tools = tools_of(context_of(tmp_path, ACCEPT))
+    for path in ("docs/tasks.json", "notes.md"):
         result = await tools.handle(call("write_file", {"path": path, "content": "x"}))
         assert code_of(result) == "APPROVAL_DENIED", path
+
+
+@pytest.mark.parametrize(
+    "path", ["Makefile", "conftest.py", "setup.py", "package.json", "config/fish", "profile", "bin/x", "a.path"]
+)
+async def test_ordinary_code_is_accepted(tmp_path: Path, path: str) -> None:
+    tools = tools_of(context_of(tmp_path, ACCEPT))
+    assert code_of(await tools.handle(call("write_file", {"path": path, "content": "x"}))) is None
 
 
 async def test_the_last_file_of_a_repository_asks_and_so_does_what_git_runs(tmp_path: Path) -> None:

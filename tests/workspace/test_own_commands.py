@@ -79,3 +79,11 @@ def test_commands_in_a_command_of_claude_code_are_left_to_the_model(tmp_path: Pa
     assert said == "State: !`git status`\nCommit @a.py for $2."
     assert "were not run" in note
     assert "Bash" in note
+
+
+def test_a_projects_command_that_is_another_name_of_a_secret_file_is_none(tmp_path: Path) -> None:
+    found = commands(tmp_path, env="KEY=1", key=f"-----BEGIN PRIVATE KEY-----\n{'A' * 64}\n", plain="Do it.")
+    os.link(tmp_path / "root/.toolgate/commands/env.md", tmp_path / "root/.env")
+
+    assert [command.name for command in found.all()] == ["plain"]
+    assert found.expand("/env") == "/env"

@@ -157,3 +157,35 @@ def test_a_skill_of_claude_code_with_further_keys_and_without_a_name_is_taken(pr
     [skill] = skills(project).all()
 
     assert (skill.name, skill.description) == ("release-notes", "Writes release notes from commits.")
+
+
+SECRET = "KEY=0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize("place", ["project", "user"])
+@pytest.mark.parametrize("file", [".env", "./.env", "sub/.env", "sub/key.txt"])
+def test_a_secret_file_of_a_skill_is_not_shown_because_nobody_is_asked(
+    project: Path, tmp_path: Path, place: str, file: str
+) -> None:
+    own = tmp_path / "user"
+    skill = add(project / ".claude/skills" if place == "project" else own / "skills", "pdf")
+    (skill / "sub").mkdir()
+    for name in (".env", "sub/.env"):
+        (skill / name).write_text(SECRET)
+    (skill / "sub/key.txt").write_text(f"-----BEGIN PRIVATE KEY-----\n{'A' * 64}\n")
+
+    with pytest.raises(ToolError, match="may hold"):
+        skills(project, own).read("pdf", file)
+
+
+def test_a_skill_that_is_another_name_of_a_secret_file_is_none(project: Path) -> None:
+    skill = add(project / ".claude/skills", "pdf", body=SECRET)
+    os.link(skill / "SKILL.md", project / ".env")
+    other = add(project / ".claude/skills", "other")
+    (project / ".env.local").write_text(SECRET)
+    os.link(project / ".env.local", other / "notes.md")
+
+    found = skills(project)
+    assert [one.name for one in found.all()] == ["other"]
+    with pytest.raises(ToolError, match="may hold"):
+        found.read("other", "notes.md")

@@ -15,6 +15,7 @@ from toolgate.declared import Declared
 from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.tools.text import load_text
+from toolgate.workspace.user_folders import require_plain
 
 if TYPE_CHECKING:
     from toolgate.workspace import Workspace
@@ -156,6 +157,7 @@ def _files(workspace: Workspace) -> list[str]:
 
 
 def _content(workspace: Workspace, path: str) -> str:
+    require_plain(workspace, path)
     with workspace.open_file(path) as file:
         content = os.pread(file.fd, _MAX_BYTES + 1, 0)
     if len(content) > _MAX_BYTES:

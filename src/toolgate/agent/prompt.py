@@ -17,6 +17,7 @@ from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.tools.names import SKILL_TOOL
 from toolgate.tools.text import load_text
+from toolgate.workspace.user_folders import require_plain
 
 if TYPE_CHECKING:
     from toolgate.agent.definition import Agents
@@ -149,6 +150,7 @@ class PromptBuilder:
         if self._workspace is None:
             return ""
         try:
+            require_plain(self._workspace, NOTES_FILE)
             with self._workspace.open_file(NOTES_FILE) as file:
                 content = os.pread(file.fd, _MAX_NOTES_BYTES + 1, 0)
         except ToolError as error:

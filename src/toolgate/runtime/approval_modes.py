@@ -14,13 +14,38 @@ if TYPE_CHECKING:
 
 RUN_BY_OTHERS = frozenset(
     """
-    .git .toolgate .vscode .idea .devcontainer .zed .fleet .nova .vs .husky .lefthook lefthook.yml
-    .pre-commit-config.yaml .envrc .mise.toml mise.toml .autoenv .exrc .vimrc .nvimrc .nvim.lua .dir-locals.el
-    .mcp.json .claude .cursor .codex .gemini .opencode opencode.json opencode.jsonc .kimi .kiro .windsurf .continue
-    .roo .amazonq .aider.conf.yml
+    .git .toolgate .hg .svn .jj .bzr .gitconfig .hgrc .husky .huskyrc .lefthook .lefthook-local lefthook.yml
+    lefthook.yaml lefthook.toml lefthook.json lefthook-local.yml .lefthook.yml .lefthook-local.yml
+    .pre-commit-config.yaml .overcommit.yml
+    .vscode .vscode-server .idea .devcontainer .devcontainer.json .zed .fleet .nova .vs .theia .gitpod.yml .replit
+    .exrc .vimrc .gvimrc _vimrc .lvimrc .local.vimrc .vim .ideavimrc .nvimrc .nvim.lua .emacs .emacs.d .spacemacs
+    .doom.d .dir-locals.el .dir-locals-2.el .projectile
+    .envrc .direnvrc .autoenv .autoenv.zsh .mise .mise.toml .mise.local.toml mise.toml mise.local.toml .rtx.toml
+    .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout
+    .kshrc .mkshrc .shrc .cshrc .tcshrc .login .logout .inputrc .xonshrc .pam_environment profile.ps1
+    microsoft.powershell_profile.ps1 .xprofile .xinitrc .xsession .xsessionrc .tmux.conf .screenrc .ssh
+    .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs bunfig.toml .bunfig.toml .cargo .bundle .bazelrc .mvn .gradle
+    .sbtopts .jvmopts
+    sitecustomize.py usercustomize.py .pdbrc .pdbrc.py .ipython .jupyter .rprofile .renviron .irbrc .pryrc .ghci
+    .octaverc .gdbinit .lldbinit .sqliterc .psqlrc .my.cnf .mailcap .procmailrc .forward .lessfilter .lesskey
+    .wgetrc .curlrc
+    .mcp.json .claude .claude.json .cursor .codex .gemini .opencode opencode.json opencode.jsonc .kimi .kiro
+    .windsurf .continue .roo .amazonq .aider.conf.yml .cline .crush .crush.json crush.json .goose .qwen .augment
+    .factory .junie .trae .openhands
     """.split()
 )
-"""Names of files and directories whose content other programs run on their own. Writing there always asks."""
+"""Names of files and directories whose content other programs run on their own, merely because they are there.
+
+Writing there always asks. Ordinary code, which somebody runs (`Makefile`, `conftest.py`), is not among them.
+"""
+RUN_FROM = (
+    *(f".config/{name}" for name in "autostart direnv environment.d fish git hypr i3 kitty mise mise.toml".split()),
+    *(f".config/{name}" for name in "nushell nvim plasma-workspace powershell sway systemd tmux zsh".split()),
+    *(".local/bin", ".local/share/systemd", "library/launchagents", ".github/hooks"),
+)
+"""The same, with the directories that they are in."""
+RUN_ENDINGS = (".code-workspace", ".pth", ".desktop")
+"""Endings of the names of such files."""
 _PLAN = f"approval mode: {ApprovalMode.plan.value}"
 _ACCEPT_EDITS = f"approval mode: {ApprovalMode.accept_edits.value}"
 
@@ -51,7 +76,7 @@ def accept_edits_allows(invocation: Invocation) -> Decision | None:
         return None
     if plan.access != "write" or plan.unconfined or plan.once or plan.commands or not plan.resources:
         return None
-    if any(part.lower() in RUN_BY_OTHERS for resource in plan.resources for part in resource.split("/")):
+    if any(map(is_run_by_others, plan.resources)):
         return None
     if (workspace := invocation.context.workspace) is not None:
         from toolgate.sandbox.git.edited_files import git_may_run
@@ -60,3 +85,13 @@ def accept_edits_allows(invocation: Invocation) -> Decision | None:
             return None
     reason = "edits are accepted in this session, and undo can take this one back"
     return Decision(decision="allow", gate="permission", rule=_ACCEPT_EDITS, reason=reason)
+
+
+def is_run_by_others(path: str) -> bool:
+    """Whether other programs run a file on their own."""
+    lower = path.lower()
+    return (
+        not RUN_BY_OTHERS.isdisjoint(lower.split("/"))
+        or lower.endswith(RUN_ENDINGS)
+        or any(f"/{place}/" in f"/{lower}/" for place in RUN_FROM)
+    )

@@ -131,8 +131,17 @@ class FileGuard:
             return None
         reason = next(filter(None, map(secret_name, names)), "") or self._content(path)
         if not reason and info.st_nlink > 1:
-            reason = self.found().secrets.get(names[-1], "")
+            reason = self._reason_of_link(info)
         return GuardedFile(path=names[-1], denied=False, reason=reason) if reason else None
+
+    def _reason_of_link(self, info: os.stat_result) -> str:
+        """What a file holds that is another name of a secret file; empty if it is of none."""
+        for path, reason in self.found().secrets.items():
+            with suppress(ToolError):
+                other = self._workspace.stat(path)
+                if other is not None and os.path.samestat(other, info):
+                    return reason
+        return ""
 
     def leaves_out(self, path: str, start: bytes) -> bool:
         """Whether a search of a tree leaves out a file (in normal form, no link) that begins with these bytes."""

@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from toolgate.errors import ToolError
 from toolgate.log import logger
 from toolgate.text.front_matter import split_front_matter
 from toolgate.text.visible import visible
-from toolgate.workspace.user_folders import Folder, Source, entries, folders_of, opened, read_text
+from toolgate.workspace.user_folders import Folder, Source, entries, folders_of, opened, read_text, require_plain
 
 if TYPE_CHECKING:
     from toolgate.workspace.root import Workspace
@@ -55,6 +56,7 @@ class OwnCommands:
     """The commands of a user in a project. If both have a command of one name, the user's counts."""
 
     def __init__(self, workspace: Workspace | None = None, user_directory: Path | None = None) -> None:
+        self._workspace = workspace
         self._folders = folders_of(workspace, user_directory, "commands")
         self._ignored: set[tuple[str, str]] = set()
 
@@ -85,10 +87,12 @@ class OwnCommands:
 
     def _read(self, folder: Folder, fd: int, name: str) -> OwnCommand | None:
         try:
+            if folder.source == "project" and self._workspace is not None:
+                require_plain(self._workspace, f"{folder.path}/{name}")
             return _command(
                 folder, name.removesuffix(".md"), read_text(fd, name, _MAX_BYTES, follow=folder.follows_links)
             )
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ToolError) as error:
             reason = error.strerror or "it cannot be read" if isinstance(error, OSError) else str(error)
             if (name, reason) not in self._ignored and len(self._ignored) < _MAX_COMMANDS:
                 self._ignored.add((name, reason))

@@ -16,7 +16,8 @@ from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.ports import Skill
 from toolgate.text.front_matter import split_front_matter
 from toolgate.text.visible import visible
-from toolgate.workspace.user_folders import Folder, entries, folders_of, open_folder, opened, read_text
+from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name
+from toolgate.workspace.user_folders import Folder, entries, folders_of, open_folder, opened, read_text, require_plain
 
 if TYPE_CHECKING:
     from toolgate.workspace.root import Workspace
@@ -35,6 +36,7 @@ class Skills:
     """The skills of a user in a project. A project's skill never takes the place of the user's of that name."""
 
     def __init__(self, workspace: Workspace | None = None, user_directory: Path | None = None) -> None:
+        self._workspace = workspace
         self._folders = folders_of(workspace, user_directory, "skills")
         self._ignored: set[tuple[str, str]] = set()
         """Invalid skills that were reported, and why; each is reported once."""
@@ -59,9 +61,19 @@ class Skills:
                         if file
                         else split_front_matter(read_text(inside, _FILE, _MAX_FILE_BYTES))[1]
                     )
+                    self._require_plain(skill, file or _FILE)
+                    if reason := secret_name(file) or secret_content(text[:SNIFFED].encode()):
+                        raise ToolError(
+                            ErrorCode.ACCESS_DENIED, f"{file[:200] or _FILE!r} may hold {reason}.", "Do without it."
+                        )
                     return skill, text, list(_files(inside))
         known = ", ".join(skill.name for skill in self.all()) or "none"
         raise ToolError(ErrorCode.NOT_FOUND, f"There is no skill {name[:64]!r}.", f"The skills are: {known}.")
+
+    def _require_plain(self, skill: Skill, file: str) -> None:
+        """Raise `ToolError` for a file of a project's skill that nobody may read without being asked."""
+        if skill.source == "project" and self._workspace is not None:
+            require_plain(self._workspace, f"{skill.path}/{file.removeprefix('./')}")
 
     def _open_folders(self) -> Iterator[tuple[Folder, int]]:
         for folder in self._folders:
@@ -78,10 +90,12 @@ class Skills:
         """The skill in a folder of that name; None if there is none or it is invalid, which is reported once."""
         try:
             with _inside(fd, name, follow=folder.follows_links) as inside:
-                return _skill(folder, name, read_text(inside, _FILE, _MAX_FILE_BYTES))
+                skill = _skill(folder, name, read_text(inside, _FILE, _MAX_FILE_BYTES))
+            self._require_plain(skill, _FILE)
+            return skill
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, ToolError) as error:
             reason = error.strerror or "it cannot be read" if isinstance(error, OSError) else str(error)
             if (name, reason) not in self._ignored and len(self._ignored) < _MAX_SKILLS:
                 self._ignored.add((name, reason))

@@ -71,6 +71,15 @@ def opened(folder: Folder) -> Iterator[int | None]:
             os.close(fd)
 
 
+def require_plain(workspace: Workspace, path: str) -> None:
+    """Raise `ToolError` for a file of the project that holds secrets or is the runtime's own: nobody is asked here."""
+    from toolgate.workspace.file_guard import FileGuard
+
+    guard = FileGuard(workspace)
+    if (guarded := guard.judge(path)) is not None:
+        raise guard.refusal(guarded)
+
+
 def entries(fd: int) -> list[str]:
     """The names in a folder, sorted; of a huge folder, some of them."""
     with os.scandir(fd) as found:

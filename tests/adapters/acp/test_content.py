@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from toolgate.adapters.acp.content import as_content, diff_content, text_content
+from toolgate.workspace.diff import Diff
 
 ROOT = Path("/project")
 DIFF = """--- a/src/app.py
@@ -54,3 +57,49 @@ def test_a_long_text_is_shown_from_its_end() -> None:
 def test_a_result_without_a_diff_shows_what_the_model_read() -> None:
     [part] = as_content(ROOT, {"entries": []}, "Listed nothing.")
     assert part.content.text == "Listed nothing."
+
+
+def _shown(diff: str) -> str:
+    parts = diff_content(ROOT, diff)
+    return "\n".join(
+        f"{part.path}: {part.old_text} => {part.new_text}" if part.type == "diff" else part.content.text
+        for part in parts
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["-- x", "++ b/other.py", "@@ -1,1 +1,1 @@", "\\ No newline at end of file", "", "\f", "\u2028"]
+)
+def test_every_line_of_an_edit_is_shown_whatever_it_looks_like(line: str) -> None:
+    """A line of a file that looks like a part of a diff hid those after it from the person who was asked."""
+    built = Diff("src/app.py", 10_000)
+    built.compare(f"{line}\none\ntwo\n", f"zero\n{line}\n{line}evil()\ntwo\n")
+    (part,) = diff_content(ROOT, built.text)
+
+    assert part.path == "/project/src/app.py"
+    assert (part.old_text, part.new_text) == (f"{line}\none\ntwo\n", f"zero\n{line}\n{line}evil()\ntwo\n")
+
+
+@pytest.mark.parametrize("texts", [("one", "two"), ("one", "two\n"), ("one\n", "two"), ("a\nsame", "b\nsame")])
+def test_a_missing_line_end_hides_nothing(texts: tuple[str, str]) -> None:
+    built = Diff("a.txt", 10_000)
+    built.compare(*texts)
+    (part,) = diff_content(ROOT, built.text)
+    assert (part.old_text, part.new_text) == texts
+
+
+def test_a_diff_that_was_cut_says_so() -> None:
+    built = Diff("a.txt", 100)
+    built.compare("", "".join(f"line {number}\n" for number in range(100)))
+    assert "… diff cut here: 89 more lines" in _shown(built.text)
+    assert "line 10" in _shown(built.text)
+
+
+def test_a_file_that_moves_or_has_no_part_is_named() -> None:
+    built = Diff("new.py", 1000, old_path="old.py")
+    built.compare("one\n", "two\n")
+    assert "old.py → new.py" in _shown(built.text)
+    assert "+++ b/empty.txt" in _shown("--- /dev/null\n+++ b/empty.txt\n" + DIFF)
+    gone = Diff("gone.py", 1000, deleted=True)
+    gone.compare("one\n", "")
+    assert _shown(gone.text) == "/project/gone.py: one\n => "

@@ -8,6 +8,7 @@ import pytest
 
 from tests.adapters.mcp_server.kit import Sleeper, client, near, text
 from toolgate.adapters.mcp_server.roots import narrowed_workspace
+from toolgate.settings import Settings
 from toolgate.workspace import Workspace
 
 
@@ -54,6 +55,44 @@ def test_a_project_with_a_policy_is_not_narrowed(root: Path) -> None:
     (root / ".toolgate").mkdir()
     (root / ".toolgate/policy.toml").write_text("")
     assert _narrowed(root, root / "part one") is None
+
+
+RULES = {
+    "path": 'tool = "read_file"\nargs = { path = "part one/inner.txt" }\ndecision = "deny"',
+    "project": 'tool = "read_file"\nproject = "ROOT"\ndecision = "deny"',
+    "broken": "no = 1",
+}
+
+
+@pytest.mark.parametrize("kind", [*RULES, "words", "missing"])
+def test_a_root_does_not_take_the_users_rules_their_paths(root: Path, kind: str) -> None:
+    policy = root.parent / "policy.toml"
+    text = {**RULES, "words": 'tool = "Bash"\nwords = ["rm"]\ndecision = "deny"', "missing": ""}[kind]
+    if text:
+        policy.write_text("[[rule]]\n" + text.replace("ROOT", str(root)))
+    workspace = Workspace(root)
+    found = narrowed_workspace(workspace, [str(root / "part one")], Settings.of(policy_file=policy))
+    assert (found is None) == (kind in RULES)
+    if found is not None:
+        found.close()
+    workspace.close()
+
+
+@pytest.mark.parametrize("name", [".ssh", ".aws", ".config", "home/.config/gcloud", ".vscode", ".claude/x", ".husky"])
+def test_files_that_are_judged_by_the_name_of_their_directory_keep_it(root: Path, name: str) -> None:
+    (root / name).mkdir(parents=True)
+    assert _narrowed(root, root / name) is None
+
+
+async def test_a_rule_that_denies_a_path_holds_for_a_client_in_a_part_of_the_project(root: Path) -> None:
+    home = root.parent / "home/config/toolgate"
+    home.mkdir(parents=True)
+    async with client(root, list_roots_callback=_roots(root / "part one")) as connected:
+        assert "inner" in text(await connected.call_tool("read_file", {"path": "inner.txt"}))
+        (home / "policy.toml").write_text("[[rule]]\n" + RULES["path"])
+        for path in ("inner.txt", "part one/inner.txt", str(root / "part one/inner.txt")):
+            assert (await connected.call_tool("read_file", {"path": path})).is_error, path
+        assert "outer" in text(await connected.call_tool("read_file", {"path": "outer.txt"}))
 
 
 def _roots(*paths: Path) -> Any:

@@ -10,7 +10,7 @@ from tests.agent.kit import Stage
 from tests.agent.kit import call as model_call
 from tests.kit import call, code_of
 from tests.workspace.test_skills import add
-from toolgate import ToolContext, ToolMode, ToolResult, Workspace
+from toolgate import Policy, Rule, ToolContext, ToolMode, ToolResult, Workspace
 from toolgate.agent import PromptBuilder
 from toolgate.runtime.builtin import agent_registry
 from toolgate.settings import Settings
@@ -102,3 +102,16 @@ async def test_scripts_of_the_users_skills_run_in_the_sandbox(tmp_path: Path, sh
     assert "from the skill" in result.output
     assert not (place / "new").exists()
     await context.aclose()
+
+
+async def test_a_rule_that_denies_reading_holds_for_the_files_of_a_projects_skill(tmp_path: Path) -> None:
+    place = add(tmp_path / ".claude/skills", "pdf", body="Step 1")
+    (place / "internal.md").write_text("CANARY")
+    rule = Rule(tool="read_file", args={"path": ".claude/skills/pdf/internal.md"}, decision="deny")
+    context = ToolContext(workspace=Workspace(tmp_path), mode=ToolMode.chat_safe, policy=Policy.of(rule))
+    context.skills = Skills(context.workspace)
+    toolset = agent_registry().toolset(ToolMode.chat_safe, context)
+
+    denied = await toolset.call("skill", name="pdf", file="internal.md")
+    assert (denied.error_code, "CANARY" in denied.output) == ("ACCESS_DENIED", False)
+    assert "Step 1" in (await toolset.call("skill", name="pdf")).output

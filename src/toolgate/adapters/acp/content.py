@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from acp.helpers import ContentBlock, image_block, text_block, tool_content, tool_diff_content
 from acp.schema import (
@@ -24,6 +25,9 @@ from toolgate.protocol.content import ImageContent
 
 _MAX_TEXT = 64 * 1024
 """Characters of one text that the editor is shown; the transcript has all of it."""
+
+_HUNK: Final = re.compile(r"@@ -\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
+_NO_NEWLINE: Final = "\\ No newline at end of file"
 
 ToolContent = ContentToolCallContent | FileEditToolCallContent
 
@@ -97,36 +101,54 @@ def text_content(text: str) -> ContentToolCallContent:
 
 
 def diff_content(root: Path, diff: str) -> list[ToolContent]:
-    """Return a unified diff as editors want it: the old and the new text of every changed part."""
+    """Return a unified diff as editors want it: the old and the new text of every changed part.
+
+    What is in no part, such as a note that the diff was cut, is text: nothing of the diff is left out.
+    """
     found: list[ToolContent] = []
-    path, is_new = "", False
-    for line, body in _sections(diff):
-        if line.startswith("--- "):
+    lines = diff.removesuffix("\n").split("\n")
+    path, is_new, other, number = "", False, list[str](), 0
+    while number < len(lines):
+        line, after = lines[number], lines[number + 1] if number + 1 < len(lines) else ""
+        if line.startswith("--- ") and after.startswith("+++ "):
             is_new = line == "--- /dev/null"
-            path = line[6:] if line.startswith("--- a/") else path
-        elif line.startswith("+++ b/"):
-            path = line[6:]
-        elif line.startswith("@@"):
-            old = "".join(text[1:] for text in body if text[0] in " -")
-            new = "".join(text[1:] for text in body if text[0] in " +")
+            path = (line if after == "+++ /dev/null" else after)[6:]
+            if line[5:] != after[5:] and "/dev/null" not in (line[4:], after[4:]):
+                other.append(f"{line[6:]} → {path}")
+            if not lines[number + 2 : number + 3] or _HUNK.match(lines[number + 2]) is None:
+                other += [line, after]
+            number += 2
+        elif (hunk := _HUNK.match(line)) is not None:
+            old, new, number = _texts(lines, number + 1, int(hunk["old"] or 1), int(hunk["new"] or 1))
             found.append(tool_diff_content(str(root / path), new, None if is_new else old))
-    return found or ([text_content(diff)] if diff.strip() else [])
+        else:
+            other.append(line)
+            number += 1
+    return [*found, text_content("\n".join(other))] if "".join(other).strip() else found
 
 
-def _sections(diff: str) -> Iterable[tuple[str, list[str]]]:
-    """Yield the header lines, and every `@@` line with the lines that follow it."""
-    hunk: tuple[str, list[str]] | None = None
-    for line in diff.splitlines(keepends=True):
-        if hunk is not None and line[0] in " +-" and not line.startswith(("--- ", "+++ ")):
-            hunk[1].append(line)
-            continue
-        if hunk is not None:
-            yield hunk
-        hunk = (line.rstrip("\n"), []) if line.startswith("@@") else None
-        if hunk is None:
-            yield line.rstrip("\n"), []
-    if hunk is not None:
-        yield hunk
+def _texts(lines: list[str], number: int, old_left: int, new_left: int) -> tuple[str, str, int]:
+    """The two texts of a part with these numbers of lines, and the number of the first line after it.
+
+    The numbers say what belongs to it: lines of a file may look like the header of a diff.
+    """
+    old, new, mark = list[str](), list[str](), ""
+    for line in lines[number:]:
+        if line == _NO_NEWLINE and mark:
+            for text in [*([old] if mark in " -" else []), *([new] if mark in " +" else [])]:
+                text[-1] = text[-1].removesuffix("\n")
+        elif line[:1] in (" ", "-", "+") and (old_left if line[0] != "+" else new_left) > 0:
+            mark = line[0]
+            if mark != "+":
+                old.append(f"{line[1:]}\n")
+                old_left -= 1
+            if mark != "-":
+                new.append(f"{line[1:]}\n")
+                new_left -= 1
+        else:
+            break
+        number += 1
+    return "".join(old), "".join(new), number
 
 
 def as_content(root: Path, data: dict[str, Any], text: str, images: Sequence[ImageContent] = ()) -> list[ToolContent]:

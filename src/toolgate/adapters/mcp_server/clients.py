@@ -116,6 +116,8 @@ class Clients:
         client.calls += 1
         try:
             context = client.context
+            if client.workspace is not None and client.roots_known and self._rules_need_root():
+                client.roots_known = False  # the user has written such a rule since
             if context is None or not client.roots_known:
                 context = await self._open_context(client, ctx)
             yield client, context
@@ -160,7 +162,7 @@ class Clients:
         """Ask for the client's roots and switch to the selected workspace once no other call is running."""
         from toolgate.adapters.mcp_server.roots import client_roots, narrowed_workspace
 
-        workspace = narrowed_workspace(self.workspace, await client_roots(ctx))
+        workspace = narrowed_workspace(self.workspace, await client_roots(ctx), self.settings)
         same = (workspace or self.workspace).root == (client.workspace or self.workspace).root
         busy = client.context is not None and client.calls > 1
         client.roots_known = same or not busy
@@ -171,6 +173,11 @@ class Clients:
         await client.close()
         client.workspace = workspace
         logger("mcp").info("client_root", root=str((workspace or self.workspace).root))
+
+    def _rules_need_root(self) -> bool:
+        from toolgate.adapters.mcp_server.roots import rules_need_root
+
+        return rules_need_root(self.settings)
 
     def _default_context(self, workspace: Workspace) -> ToolContext:
         return ToolContext(workspace=workspace, mode=self.mode, session_id=uuid7(), settings=self.settings)

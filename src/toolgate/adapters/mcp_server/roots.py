@@ -11,13 +11,18 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from pydantic import ValidationError
 
-from toolgate.errors import ToolError
+from toolgate.errors import PolicyError, ToolError
 from toolgate.log import logger
+from toolgate.runtime.approval_modes import is_run_by_others
+from toolgate.runtime.policy.load import read_user_file
 from toolgate.runtime.policy_source import PROJECT_POLICY
 from toolgate.workspace import Workspace
+from toolgate.workspace.secret_files import PATHS
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
+
+    from toolgate.settings import Settings
 
 _ROOTS_TIMEOUT = 10.0
 """Seconds that a client has to list its roots."""
@@ -42,18 +47,20 @@ async def client_roots(ctx: ServerRequestContext[Any, Any]) -> list[str]:
     return [path for root in found.roots if (path := _path(str(root.uri)))]
 
 
-def narrowed_workspace(workspace: Workspace, roots: list[str]) -> Workspace | None:
+def narrowed_workspace(workspace: Workspace, roots: list[str], settings: Settings | None = None) -> Workspace | None:
     """Return the workspace of the first root inside the operator's project; None to keep the project.
 
-    A root outside the project changes nothing. Neither does any root if the project has a policy: its rules cover the
-    whole project and must not be lost.
+    A root outside the project changes nothing. Neither does any root if the project has a policy, or if the user's has
+    rules about paths or about this project: they name the whole project's paths and must not be lost.
     """
     for root in roots:
         relative = _beneath(workspace, root)
         if relative is None:
             continue
-        if relative == "." or _has_policy(workspace):
+        if relative == "." or _has_policy(workspace) or (settings is not None and rules_need_root(settings)):
             return None
+        if _is_named_place(relative):
+            continue
         try:
             fd = workspace.open_dir(relative)
         except ToolError as error:
@@ -74,6 +81,23 @@ def _beneath(workspace: Workspace, root: str) -> str | None:
         return None
     relative = "/".join(located.parts) or "."
     return None if workspace.is_protected(relative) else relative
+
+
+def rules_need_root(settings: Settings) -> bool:
+    """Whether the user's rules name paths of the project, or the project. Also if they cannot be read."""
+    if settings.policy_file is None:
+        return False
+    try:
+        rules = read_user_file(settings.policy_file).rules
+    except PolicyError:
+        return True
+    return any(rule.project is not None or rule.condition()[0] == "args" for rule in rules)
+
+
+def _is_named_place(relative: str) -> bool:
+    """Whether files are judged by the name of this directory: without it, they would be ordinary files."""
+    home = {".config", ".local", *(pattern.split("/")[0] for kind in PATHS.values() for pattern in kind.split())}
+    return is_run_by_others(f"{relative}/x") or not home.isdisjoint(relative.lower().split("/"))
 
 
 def _has_policy(workspace: Workspace) -> bool:

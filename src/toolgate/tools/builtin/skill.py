@@ -49,6 +49,10 @@ class SkillTool(Tool[SkillParams]):
             lines = [f"{skill.name} ({skill.source}): {skill.description}" for skill in found]
             return ToolResponse.success({"skills": [skill.name for skill in found]}, "\n".join(lines) or "No skills.")
         skill, text, files = await asyncio.to_thread(skills.read, params.name, params.file)
+        if skill.source == "project" and context.workspace is not None:
+            guarded = context.guard.judge(f"{skill.path}/{params.file or 'SKILL.md'}")
+            if guarded is not None:
+                raise context.guard.refusal(guarded)
         if params.file:
             return ToolResponse.success(
                 {"skill": skill.name, "file": params.file, "content": text}, "A file of the skill."
