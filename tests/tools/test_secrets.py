@@ -183,6 +183,31 @@ async def test_k07_grep_over_a_tree_leaves_secret_files_out_and_says_so(project:
             assert "Left out because they may hold secrets" in result.output
 
 
+@pytest.mark.parametrize("engine", [{}, {"ripgrep": ""}], ids=["ripgrep", "python"])
+@pytest.mark.parametrize("sub", [".", "sub"])
+async def test_k07_what_a_search_leaves_out_does_not_tell_whether_the_pattern_is_in_it(
+    project: Path, engine: dict[str, Any], sub: str
+) -> None:
+    _denied_project(project)
+    (project / "sub" / "vault").mkdir()
+    (project / "sub" / "vault" / "b").write_text(f"x {SECRET}\n")
+    (project / "ignored").mkdir()
+    (project / "ignored" / ".env").write_text(f"TOKEN={SECRET}\n")
+    (project / ".gitignore").write_text("ignored/\n")
+    rules = DENY + DENY.replace("plain.txt", "sub/vault/**")
+    async with opened(project, None, rules, **engine) as toolset:
+        hit, miss = [
+            await toolset.handle(call("grep", {"pattern": pattern, "path": sub, "output": "count"}))
+            for pattern in ("hunter2-0", "hunter2-9")
+        ]
+    assert hit.output.replace("hunter2-0", "hunter2-9") == miss.output
+    assert hit.response.data == miss.response.data
+    left_out = {".": [".env", "hard.txt", "sub/.env"], "sub": ["sub/.env"]}[sub]
+    assert [item["path"] for item in hit.response.data["skipped"]] == left_out
+    assert f"{ {'.': 4, 'sub': 1}[sub] } path" in hit.output
+    assert "which the user's policy denies" in hit.output
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

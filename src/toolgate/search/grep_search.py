@@ -27,7 +27,7 @@ from toolgate.search.listing import shown_name
 from toolgate.search.matches import Matches
 from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, Translation, translate
 from toolgate.search.search_root import SearchRoot, open_search_root
-from toolgate.search.skipped import SkippedFiles, is_binary
+from toolgate.search.skipped import SkippedFiles, guarded, is_binary
 from toolgate.search.walk import is_never_shown
 from toolgate.workspace.beneath import open_file
 from toolgate.workspace.encoding import SAMPLE, detect
@@ -90,6 +90,8 @@ class GrepOutcome:
     """Whether ignored files were skipped."""
     ignored: list[str] = field(default_factory=list)
     """Directories that were skipped."""
+    denied: int = 0
+    """How many paths were left out because a rule of the user's denies them."""
     file: os.stat_result | None = None
     """The file that was searched, if it was a single one."""
     legacy_encoding: str = ""
@@ -148,6 +150,7 @@ class _Search:
         self._files = files
         self._bounds = bounds
         self._found = Matches(limit=job.limit, after=job.after, by_file=job.by_file, wanted=self._counts)
+        self._guarded_files: tuple[list[str], int] | None = None
         self._matching: set[str] = set()
         """Files of a tree that match without being decoded."""
         self._query = ripgrep.Query(
@@ -176,7 +179,9 @@ class _Search:
         if guard is None or not self._is_secret(guard, path):
             self._matching.add(path)
             return True
-        self._found.skip(path, SECRET)
+        full = self._start.prefix + path
+        if not guard.leaves_out(full, b"") and full not in self._guarded:
+            self._found.skip(path, SECRET)  # nothing but its content says so, and commands can read it
         return False
 
     def _is_secret(self, guard: FileGuard, path: str) -> bool:
@@ -214,8 +219,22 @@ class _Search:
             stream_end = self._in_python()
         if has_other_characters(self._job.pattern) and stream_end.complete:
             stream_end.complete = self._decoded(program, outcome)
+        self._skip_guarded(outcome)
         self._fill(outcome, stream_end)
         return outcome
+
+    def _look_for_guarded(self) -> None:
+        if self._job.guard is not None and self._start.file is None:
+            self._guarded_files = guarded(self._job.guard, self._start, self._files.wanted)
+
+    def _skip_guarded(self, outcome: GrepOutcome) -> None:
+        """Report all guarded files, with matches or without."""
+        if self._guarded_files is None:
+            self._look_for_guarded()
+        if self._guarded_files is not None:
+            secrets, outcome.denied = self._guarded_files
+            for path in secrets:
+                self._found.skip(path, SECRET)
 
     def _decoded(self, program: str | None, outcome: GrepOutcome) -> bool:
         """Search the text of files that are not UTF-8 and have no matches yet; return whether it came to its end."""
@@ -294,12 +313,14 @@ class _Search:
             wanted=self._files.wanted,
         )
         over = threading.Event()
-        thread = threading.Thread(
-            target=survey.run,
-            args=(lambda: over.is_set() or time.monotonic() > self._bounds.deadline,),
-            name="toolgate-survey",
-            daemon=True,
-        )
+
+        def look() -> None:
+            survey.run(lambda: over.is_set() or time.monotonic() > self._bounds.deadline)
+            with suppress(ToolError, OSError):  # it is looked for again, and fails there
+                if not over.is_set():
+                    self._look_for_guarded()
+
+        thread = threading.Thread(target=look, name="toolgate-survey", daemon=True)
         try:
             yield survey, lambda: start_thread(thread)
         except BaseException:

@@ -1,15 +1,17 @@
-"""Finds what a search skips: ripgrep does not report binary or ignored files.
+"""Finds what a search skips: binary and ignored files, which ripgrep does not report, and guarded files.
 
-This walk runs beside ripgrep. To stay cheap, it opens only files whose names do not show that they are text, and a few
+The walk runs beside ripgrep. To stay cheap, it opens only files whose names do not show that they are text, and a few
 others.
 """
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from toolgate.search.ignore import Ignores
-from toolgate.search.walk import TreeWalk, WalkedFolder
+from toolgate.search.search_root import SearchRoot
+from toolgate.search.walk import TreeWalk, WalkedFolder, is_never_shown, read_small
 from toolgate.workspace.beneath import open_file
+from toolgate.workspace.file_guard import FileGuard
 from toolgate.workspace.threads import Stopped
 
 MAX_FILES = 2000
@@ -93,3 +95,54 @@ class SkippedFiles:
             return False
         finally:
             os.close(fd)
+
+
+def guarded(guard: FileGuard, start: SearchRoot, wanted: Callable[[str, str], bool] | None) -> tuple[list[str], int]:
+    """The secret files that a search leaves out, relative to its start, and the number of paths that a rule denies.
+
+    They are the same whatever is searched for. Otherwise, one search after the other could find out what they hold.
+    """
+    assert start.directory is not None
+    found = guard.found()
+    bases = {start.path, *guard.real_paths([start.path])}
+    ignored = _ignored_below(start.directory, start.rules)
+    secrets = [
+        path
+        for path in _below(bases, found.secrets)
+        if (wanted is None or wanted(path.rpartition("/")[2], path)) and not is_never_shown(path) and not ignored(path)
+    ]
+    return secrets, sum(not is_never_shown(path) and not ignored(path) for path in _below(bases, found.denied))
+
+
+def _below(bases: Iterable[str], paths: Iterable[str]) -> Iterator[str]:
+    """The paths below a directory with these names, relative to it."""
+    prefixes = tuple("" if base == "." else f"{base}/" for base in bases)
+    for path in paths:
+        prefix = next((prefix for prefix in prefixes if path.startswith(prefix)), None)
+        if prefix is not None and not path.startswith("/", len(prefix)):
+            yield path[len(prefix) :]
+
+
+def _ignored_below(fd: int, inherited: list[str] | None) -> Callable[[str], bool]:
+    """Whether a path below an open directory is ignored, given the rules from above."""
+    known: dict[str, Ignores | None] = {}
+
+    def inside(folder: str) -> Ignores | None:
+        """The rules inside a folder; None if it is ignored itself."""
+        if folder not in known:
+            outer = Ignores.inheriting(inherited)
+            if folder:
+                above, _, name = folder[:-1].rpartition("/")
+                above = above and f"{above}/"
+                outer = inside(above)
+                outer = None if outer is None or outer.ignored(name, above, True) else outer
+            text = None if outer is None else read_small(fd, *folder.split("/")[:-1], ".gitignore")
+            known[folder] = outer if outer is None or text is None else outer.enter(folder, text)
+        return known[folder]
+
+    def ignored(path: str) -> bool:
+        folder = path[: path.rfind("/") + 1]
+        rules = inside(folder)
+        return rules is None or rules.ignored(path[len(folder) :], folder, False)
+
+    return ignored if inherited is not None else lambda _: False

@@ -12,7 +12,7 @@ from toolgate.protocol.modes import ToolGroup, ToolMode
 from toolgate.protocol.plan import Plan
 from toolgate.tools.base import Tool
 from toolgate.tools.context import ToolContext
-from toolgate.tools.search_text import ignored_note, named
+from toolgate.tools.search_text import ignored_note, left_out_note, named
 from toolgate.tools.secrets import allowed_secrets, reveals_plan
 from toolgate.tools.text import load_text
 from toolgate.workspace import in_thread
@@ -213,7 +213,7 @@ def _skipped(outcome: Any) -> list[str]:
     binary = [path for path, reason in outcome.skipped if reason == "binary"]
     secret = [path for path, reason in outcome.skipped if reason == SECRET]
     others = [path for path, reason in outcome.skipped if reason not in ("binary", SECRET)]
-    notes = []
+    notes = [left_out_note(outcome.denied).strip()] if outcome.denied else []
     if secret:
         notes.append(f"Left out because they may hold secrets: {named(secret)}. To search one, name it as 'path'.")
     if binary:
