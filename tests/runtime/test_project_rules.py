@@ -80,6 +80,51 @@ def test_a_file_with_a_mistake_is_left_as_it_is(tmp_path: Path, text: str) -> No
     assert file.read_text() == text
 
 
+@pytest.mark.parametrize(
+    "label",
+    [
+        'edits to a\n[[rule]]\ntool = "Bash"\ndecision = "allow"\n#',
+        "edits to a\r\n[unmatched]\r\nBash = 'ask'\r\n#",
+        "edits to \x1b[2J\u202e\x00\u2028a",
+    ],
+)
+def test_a_label_adds_nothing_but_a_comment(tmp_path: Path, label: str) -> None:
+    """A file may have a name like this, and a model may have made it."""
+    file = tmp_path / "policy.toml"
+    file.write_bytes(b"\xef\xbb\xbf# mine\r\n" + MINE.encode() + b"# end, without a line end")
+    before = file.read_bytes()
+    add_rule(file, label, RULE)
+
+    assert file.read_bytes().startswith(before)
+    document = read_user_file(file)
+    assert ([rule.tool for rule in document.rules], dict(document.unmatched)) == (["Bash", "edit_file"], {})
+    (kept,) = project_rules(file, "/home/me/shop")
+    assert remove_rule(file, "/home/me/shop", kept.id)
+    assert file.read_bytes() == before + b"\n"
+
+
+async def test_a_file_name_adds_no_rule_to_the_users_policy(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text("# mine\n")
+    name = 'src/a\n[[rule]]\ntool = "Bash"\ndecision = "allow"\n#.txt'
+    context = context_of(tmp_path, Picks(choice="file", scope="project"), file)
+    toolset = builtin_registry().toolset(ToolMode.coding, context)
+    result = await toolset.call("write_file", path=name, content="x\n")
+
+    assert not result.is_error
+    assert [rule.tool for rule in read_user_file(file).rules] != []
+    assert "Bash" not in {rule.tool for rule in read_user_file(file).rules}
+    await context.aclose()
+
+
+def test_a_rule_that_would_change_others_is_not_added(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(MINE)
+    with pytest.raises(PolicyError):
+        add_rule(file, "edits", f"{RULE}\n[unmatched]\nBash = 'ask'")
+    assert file.read_text() == MINE
+
+
 def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "dotfiles.toml", tmp_path / "policy.toml"
     target.write_text(MINE)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.errors import PolicyError
 from toolgate.runtime.policy.load import parse_policy
+from toolgate.text.visible import visible
 from toolgate.workspace.user_config import read_config, update_config
 
 if TYPE_CHECKING:
@@ -66,15 +67,17 @@ def add_rule(file: Path, label: str, rule: str) -> None:
 
     def added(text: str | None) -> str:
         before = text or ""
-        parse_policy(before, str(file))  # a file with a mistake is left to its author
+        was = parse_policy(before, str(file))  # a file with a mistake is left to its author
         if any(found["rule"].strip() == rule.strip() for found in _BLOCK.finditer(before)):
             return before
         at = datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         gap = "\n" if before.endswith("\n") else "\n\n"
         if not before:
             gap = ""
-        after = f"{before}{gap}# Remembered {at}: {label}\n{rule.rstrip()}\n"
-        parse_policy(after, str(file))
+        after = f"{before}{gap}# Remembered {at}: {visible(label, keep='')}\n{rule.rstrip()}\n"
+        now, new = parse_policy(after, str(file)), parse_policy(rule, "the rule")
+        if (now.rules, now.unmatched) != ((*was.rules, *new.rules), was.unmatched):
+            raise PolicyError(f"{file}: the rule cannot be added to this file without changing others.")
         return after
 
     _update(file, added)

@@ -11,6 +11,7 @@ from toolgate.workspace.temporary import Temporary
 
 MAX_CONFIG = 1 << 20
 """Largest configuration file, in bytes."""
+_MAX_ATTEMPTS = 10
 
 
 def read_config(path: Path, *, largest: int = MAX_CONFIG) -> str | None:
@@ -37,7 +38,8 @@ def read_config(path: Path, *, largest: int = MAX_CONFIG) -> str | None:
 def update_config(path: Path, change: Callable[[str | None], str], *, largest: int = MAX_CONFIG) -> None:
     """Replace a user's file with what `change` returns: atomically, readable only by the user, one writer at a time.
 
-    Other writers wait. Missing directories are created. Raises `OSError` or `ValueError`.
+    Other writers wait, and a change of a program that does not wait, such as an editor, is not lost: then `change` is
+    asked again. Missing directories are created. Raises `OSError` or `ValueError`.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if sys.platform == "win32":
@@ -45,19 +47,33 @@ def update_config(path: Path, change: Callable[[str | None], str], *, largest: i
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
-        content = change(read_config(path, largest=largest)).encode()
-        if len(content) > largest:
-            raise ValueError(f"it would be larger than {largest} bytes")
-        temporary = Temporary(directory, 0o600)
-        try:
-            with os.fdopen(temporary.fd, "wb", closefd=False) as file:
-                file.write(content)
-            os.fsync(temporary.fd)
-            temporary.replace(path.name)
-        finally:
-            temporary.close()
+        for _ in range(_MAX_ATTEMPTS):
+            text = read_config(path, largest=largest)
+            content = change(text).encode()
+            if content == (text or "").encode():
+                return None
+            if len(content) > largest:
+                raise ValueError(f"it would be larger than {largest} bytes")
+            if _replace(directory, path, content, text, largest):
+                return None
+        raise ValueError("another program keeps changing it")
     finally:
         os.close(directory)
+
+
+def _replace(directory: int, path: Path, content: bytes, before: str | None, largest: int) -> bool:
+    """Replace the file, unless it has changed until the last moment."""
+    temporary = Temporary(directory, 0o600)
+    try:
+        with os.fdopen(temporary.fd, "wb", closefd=False) as file:
+            file.write(content)
+        os.fsync(temporary.fd)
+        if read_config(path, largest=largest) != before:
+            return False
+        temporary.replace(path.name)
+        return True
+    finally:
+        temporary.close()
 
 
 def _update_on_windows(path: Path, change: Callable[[str | None], str], largest: int) -> None:
