@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.cli.parser import add_json, add_mode, add_root, add_tools, own_tools
 from toolgate.cli.stdin import read_stdin
 from toolgate.cli.style import Style
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import for_terminal, visible
 from toolgate.garbage import collection_postponed
 from toolgate.language.translate import translate
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         arguments = read_stdin() if args.arguments == ["-"] else arguments_of(args.name, args.arguments, tools)
     result = asyncio.run(_call(args.name, arguments, args.mode, args.root, tools))
     if args.json:
-        sys.stdout.write(result.response.to_json() + "\n")
+        sys.stdout.write(for_terminal(result.response.to_json()) + "\n")
     elif result.is_error:
         _complain(result, args.mode)
     else:

@@ -9,7 +9,7 @@ import sys
 
 from toolgate.cli.parser import add_json, add_root
 from toolgate.cli.style import Style, columns
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import for_terminal, visible
 from toolgate.language.translate import translate, use
 
 _MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "damaged": ("!!", "yellow"), "broken": ("!!", "red")}
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     broken = sum(check.state == "broken" for check in found)
     if args.json:
         document = [{"name": c.name, "state": c.state, "finding": c.finding, "advice": c.advice} for c in found]
-        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(for_terminal(json.dumps(document, ensure_ascii=False, indent=2)) + "\n")
         return int(broken > 0)
     paint = Style(sys.stdout)
     rows = columns([[_MARKS[check.state][0], check.name, visible(check.finding, keep="")] for check in found])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.call import arguments_of
 from toolgate.cli.parser import add_json, add_mode, add_root
 from toolgate.cli.style import Style, columns
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import for_terminal, visible
 from toolgate.language.translate import reason, translate
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     arguments = arguments_of(args.tool, args.arguments)
     decision = asyncio.run(_explain(args, arguments))
     if args.json:
-        sys.stdout.write(json.dumps(decision.model_dump(), ensure_ascii=False) + "\n")
+        sys.stdout.write(for_terminal(json.dumps(decision.model_dump(), ensure_ascii=False)) + "\n")
         return 0
     show(decision)
     return 0

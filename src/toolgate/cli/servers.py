@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from toolgate.cli.errors import UsageError
 from toolgate.cli.parser import add_json, add_root
 from toolgate.cli.style import Style, columns
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import for_terminal, visible
 from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ async def _run(args: argparse.Namespace) -> int:
         if args.verb == "approve":
             return _approve(servers, args)
         if args.json:
-            sys.stdout.write(json.dumps(_document(servers), ensure_ascii=False, indent=2) + "\n")
+            sys.stdout.write(for_terminal(json.dumps(_document(servers), ensure_ascii=False, indent=2)) + "\n")
         else:
             _print(servers, settings.mcp_config)
     return 0

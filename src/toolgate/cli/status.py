@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.parser import add_json
 from toolgate.cli.style import Style
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import for_terminal, visible
 from toolgate.extras import require_extra
 from toolgate.language.translate import translate
 
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
     status = asyncio.run(_read_status())
     if args.json:
-        sys.stdout.write(f"{status.model_dump_json(indent=2)}\n")
+        sys.stdout.write(f"{for_terminal(status.model_dump_json(indent=2))}\n")
         return 1 if status.problems else 0
     paint = Style(sys.stdout)
     first, *lines = visible(as_text(status), keep="\n").splitlines()

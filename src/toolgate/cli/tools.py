@@ -9,7 +9,7 @@ import sys
 
 from toolgate.cli.parser import add_json, add_tools
 from toolgate.cli.style import Style, columns
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import for_terminal, visible
 from toolgate.language.translate import translate
 
 
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         schemas = {entry["function"]["name"]: entry for mode in modes for entry in registry.get_tools_schema(mode)}
         found = [schemas[name] for name in names if name in schemas]
-        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(for_terminal(json.dumps(found, ensure_ascii=False, indent=2)) + "\n")
         return 0
     rows = [["TOOL", "GROUP", *(mode.value for mode in modes), "ASKS", "FROM", "WHAT IT DOES"]]
     for name in names:

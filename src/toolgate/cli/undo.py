@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from toolgate.cli.parser import add_json, add_root
 from toolgate.cli.style import Style, columns
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import for_terminal, visible
 from toolgate.language.translate import translate
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def _undo(workspace: "Workspace", args: argparse.Namespace) -> int:
         return 1
     if args.json:
         sys.stdout.write(
-            json.dumps([{"path": one.path, "action": one.action} for one in undone], ensure_ascii=False) + "\n"
+            for_terminal(json.dumps([{"path": one.path, "action": one.action} for one in undone], ensure_ascii=False))
+            + "\n"
         )
         return 0
     if not undone:
@@ -74,7 +75,7 @@ def _list(workspace: "Workspace", *, as_json: bool) -> int:
     with workspace.journal.open(Stop()) as journal:
         entries = list(reversed(journal.entries()[0]))
     if as_json:
-        sys.stdout.write(json.dumps([_document(entry) for entry in entries], ensure_ascii=False) + "\n")
+        sys.stdout.write(for_terminal(json.dumps([_document(entry) for entry in entries], ensure_ascii=False)) + "\n")
         return 0
     if not entries:
         sys.stdout.write(f"{translate('There is nothing to undo.')}\n")

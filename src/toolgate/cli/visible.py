@@ -1,12 +1,13 @@
 """Makes untrusted text safe to show: it cannot move the cursor, hide text or reverse it."""
 
 import re
+import sys
 from itertools import groupby
 
 from toolgate.command.approval_text import GUTTER
 from toolgate.text.visible import collapse_runs, visible
 
-__all__ = ["collapse_runs", "excerpt", "prose", "visible", "without_escapes"]
+__all__ = ["collapse_runs", "excerpt", "for_terminal", "prose", "visible", "without_escapes"]
 
 _ESCAPE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
 _HARMLESS = str.maketrans(
@@ -25,6 +26,18 @@ def prose(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return visible(without_escapes(text).translate(_HARMLESS))
+
+
+def for_terminal(text: str) -> str:
+    """Return JSON for standard output. At a terminal, what would control it is escaped; it stays the same JSON."""
+    if text.isascii() or not sys.stdout.isatty():
+        return text
+    return re.sub(r"[^ -~\n]", lambda found: found[0] if visible(found[0]) == found[0] else _in_json(found[0]), text)
+
+
+def _in_json(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
 
 
 def excerpt(text: str, *, lines: int, width: int) -> tuple[str, bool]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Toolgate
+from tests.cli.terminal import Terminal
 from toolgate import ToolCall
 from toolgate.protocol.approval import Approval, ApprovalRequest
 from toolgate.protocol.record import CallRecord
@@ -240,3 +241,31 @@ def test_an_age_that_is_none_is_refused(told: str, toolgate: Toolgate, age: str)
     code, out, err = toolgate("sessions", "prune", f"--older-than={age}", "--yes")
     assert (code, out) == (2, "")
     assert "such as 90d, 12w or 1y" in err
+
+
+MARKS = ("\x9b", "\x1b]", "\u202e", "\x1b[2J")
+"""What clears the screen, fills the clipboard, and reverses text. Some terminals take U+009B for ESC and a bracket."""
+
+
+@pytest.mark.parametrize("words", [["export"], ["export", "--format", "json"], ["show", "--full"], ["list", "--json"]])
+def test_at_a_terminal_nothing_of_a_session_controls_it(database: str, project: Path, words: list[str]) -> None:
+    async def tell() -> str:
+        opened = Database(database)
+        await opened.migrate()
+        try:
+            sessions = SessionManager(opened, SessionSettings(coding_enabled=True))
+            return await conversation(sessions, title="x \x9b2J \x1b]52;c;eA== \u202e 中 end", project=str(project))
+        finally:
+            await opened.close()
+
+    named = asyncio.run(tell())
+    verb, *options = words
+    terminal = Terminal(["sessions", verb, *([] if verb == "list" else [named]), *options], project, {})
+    try:
+        terminal.until("end")
+        assert terminal.ended() == 0
+    finally:
+        terminal.close()
+
+    assert [mark for mark in MARKS if mark in terminal.raw] == []
+    assert "中" in terminal.raw

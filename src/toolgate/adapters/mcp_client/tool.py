@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -122,7 +123,7 @@ class McpTool(ForeignTool):
             f"{reason}.\nAllowing this call approves the definition below for later calls, too.\n\n{about}\n\n"
             f"{self.offered.digest}\n\nThe call's arguments:\n{arguments}"
         )
-        advice = f"without a call: toolgate servers approve {server} {tool}"
+        advice = f"without a call: toolgate servers approve {shlex.quote(server)} {shlex.quote(tool)}"
         return Plan(
             summary=f"{summary}: {reason} ({visible(advice, keep='')})",
             detail=detail,

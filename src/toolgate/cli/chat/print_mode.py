@@ -146,6 +146,7 @@ class _JsonOutput:
 
     def _line(self, value: dict[str, Any]) -> None:
         from toolgate.cli.chat.json_events import as_line
+        from toolgate.cli.visible import for_terminal
 
-        self._write(as_line(value) + "\n")
+        self._write(for_terminal(as_line(value)) + "\n")
         self._flush()

@@ -107,6 +107,7 @@ def _warn_damage(address: str) -> None:
 
 async def _print_session(sessions: SessionManager, args: argparse.Namespace) -> None:
     """Show or export one session."""
+    from toolgate.cli.visible import for_terminal, visible
     from toolgate.sessions.record import read_record
 
     record = await read_record(sessions, await find(sessions, args.session))
@@ -115,11 +116,12 @@ async def _print_session(sessions: SessionManager, args: argparse.Namespace) -> 
 
         show(record, sys.stdout, full=args.full)
     elif args.format == "json":
-        sys.stdout.write(json.dumps(record.document(), ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(for_terminal(json.dumps(record.document(), ensure_ascii=False, indent=2)) + "\n")
     else:
         from toolgate.sessions.markdown import as_markdown
 
-        sys.stdout.write(as_markdown(record))
+        text = as_markdown(record)
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 @contextlib.asynccontextmanager

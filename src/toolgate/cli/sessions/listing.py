@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolgate.cli.errors import UsageError
 from toolgate.cli.sessions.find import short
 from toolgate.cli.style import Style, columns
-from toolgate.cli.visible import visible
+from toolgate.cli.visible import for_terminal, visible
 from toolgate.language.translate import translatable, translate
 from toolgate.sessions.record import repaired_turns
 
@@ -51,7 +51,7 @@ async def print_sessions(sessions: SessionManager, args: argparse.Namespace) -> 
     turns = {session.id: await repaired_turns(sessions, session) for session in found}
     if args.json:
         rows = [_object(session, turns[session.id]) for session in found]
-        sys.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(for_terminal(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
     elif not found:
         sys.stdout.write(translate("There are no sessions yet. toolgate chat starts one.") + "\n")
     else:
