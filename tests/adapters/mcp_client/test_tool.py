@@ -1,6 +1,7 @@
 """A foreign tool behind the gates: arguments, approval, deadlines and cancellation."""
 
 import asyncio
+import shlex
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,13 @@ async def test_cancelling_and_running_out_of_time_reach_the_server(tmp_path: Pat
 
     assert late.response.error is not None
     assert late.response.error.code is ErrorCode.TIMEOUT
+
+
+async def test_a_tools_name_is_a_word_of_the_command_that_a_person_is_advised_to_run() -> None:
+    async with connected(raw=nasty("shell-name")) as live:
+        (name,) = live.visible()
+        await live.call(name, text="x")
+
+    (request,) = live.approver.requests
+    command = request.summary.partition("without a call: ")[2].removesuffix(")")
+    assert shlex.split(command, comments=True) == ["toolgate", "servers", "approve", "raw", "act'; rm -rf ~ #"]

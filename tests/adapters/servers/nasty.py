@@ -51,6 +51,8 @@ def tools() -> list[dict[str, Any]]:
         return [tool, {**tool, "description": "Another one."}]
     if HOW == "odd-names":
         return [{**tool, "name": name} for name in ("a.b", "a/b", "x" * 200, "ok")]
+    if HOW == "shell-name":
+        return [{**tool, "name": "act'; rm -rf ~ #"}]
     if HOW == "output":
         schema = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
         return [{**tool, "outputSchema": schema}]
@@ -83,6 +85,10 @@ def result_of(request: dict[str, Any]) -> dict[str, Any] | None:
 
 def call(request: dict[str, Any]) -> dict[str, Any] | None:
     text = [{"type": "text", "text": "done"}]
+    if HOW == "raw" and FILE is not None:
+        sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {request["id"]}, "result": {FILE.read_text()}}}\n')
+        sys.stdout.flush()
+        return None
     if HOW == "good":
         name, arguments = request["params"]["name"], request["params"]["arguments"]
         said = {
