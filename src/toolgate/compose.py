@@ -25,7 +25,7 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
 from toolgate.tools.approver import approver_of
-from toolgate.tools.context import ToolContext, checked_policy, checked_settings
+from toolgate.tools.context import ToolContext, checked_policy, checked_settings, protect_own_files
 from toolgate.tools.modes import approval_mode_of, mode_of
 from toolgate.userfiles import users_data, users_servers
 from toolgate.workspace import Workspace
@@ -234,6 +234,7 @@ async def assemble(
             from toolgate.workspace.extra_directories import open_extra
 
             open_extra(workspace, settings.workspace.extra)
+        protect_own_files(workspace, settings)  # also from the people who look at files before the first turn
         database = Database(settings.database.address)
         closing.push_async_callback(database.close)
         await database.migrate()

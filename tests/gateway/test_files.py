@@ -1,5 +1,6 @@
 """The project's files as a person sees them."""
 
+import os
 from pathlib import Path
 
 from tests.gateway.kit import TOKEN, gateway, settings_for
@@ -58,3 +59,21 @@ async def test_nothing_outside_the_project_and_none_of_its_bookkeeping_is_shown(
             assert str(tmp_path) not in frame["data"]["message"]
         for path in ("..", ".git", "inside", "README.md"):
             assert (await client.ask("files.list", session_id=session, path=path))["type"] == "error", path
+
+
+async def test_the_runtimes_own_files_in_the_project_are_not_shown(tmp_path: Path) -> None:
+    """Other users of the gateway could read keys, and what everybody has said."""
+    root = a_project(tmp_path)
+    for name in ("mcp.json", "policy.toml"):
+        (root / name).write_text('{"mcpServers": {}}' if name == "mcp.json" else "# x\n")
+    (root / "soft.txt").symlink_to("mcp.json")
+    os.link(root / "policy.toml", root / "hard.txt")
+    changes = {"mcp_config": root / "mcp.json", "policy_file": root / "policy.toml"}
+    settings = settings_for(tmp_path).model_copy(update=changes)
+    async with gateway(settings, ScriptedModel([])) as running, running.client() as client:
+        session = await client.session("chat_safe")
+        for path in ("mcp.json", "policy.toml", "src/../mcp.json", "soft.txt", "hard.txt"):
+            frame = await client.ask("files.read", session_id=session, path=path)
+            assert (frame["type"], frame["data"].get("code")) == ("error", "INVALID_PARAMS"), path
+        read = await client.data("files.read", session_id=session, path="README.md")
+        assert read["lines"] > 0

@@ -163,3 +163,33 @@ def test_only_files_with_several_names_are_looked_for_by_what_they_are(tmp_path:
     info = (tmp_path / "two").stat()
     assert own.linked() == {(info.st_dev, info.st_ino)}
     assert own.joined(own.paths, ["one"]) == own
+
+
+def test_what_a_file_held_before_an_edit_is_not_read_from_the_journal(tmp_path: Path) -> None:
+    """A person was asked about the file, in another session perhaps, and not about what is kept of it."""
+    (tmp_path / ".env").write_text(f"KEY={CANARY}\n")
+    settings = Settings.of(policy_file=None)
+    called(
+        tmp_path,
+        settings,
+        ("read_file", {"path": ".env"}),
+        ("edit_file", {"path": ".env", "old_string": "KEY", "new_string": "NAME"}),
+    )
+    (image,) = (tmp_path / ".toolgate/journal/images").iterdir()
+    assert CANARY in image.read_text()
+    (tmp_path / "way").symlink_to(".toolgate")
+    shown = str(image.relative_to(tmp_path))
+
+    results = called(
+        tmp_path,
+        settings,
+        ("read_file", {"path": shown}),
+        ("read_file", {"path": f"way/journal/images/{image.name}"}),
+        ("grep", {"pattern": CANARY, "path": ".toolgate", "include_ignored": True}),
+        ("grep", {"pattern": CANARY, "path": shown}),
+        ("grep", {"pattern": CANARY, "include_ignored": True, "path": "way/journal"}),
+        ("Bash", {"command": f"cat {shown} .toolgate/journal/images/*; true"}),
+    )
+
+    assert [result.error_code for result in results[:2]] == ["ACCESS_DENIED"] * 2
+    assert CANARY not in "".join(result.output for result in results).replace(f"'{CANARY}'", "")

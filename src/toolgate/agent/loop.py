@@ -38,7 +38,7 @@ from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import SessionStore
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.approver import AnyApprover, approver_of
-from toolgate.tools.context import ToolContext, checked_policy, checked_settings, checked_workspace
+from toolgate.tools.context import ToolContext, checked_policy, checked_settings, checked_workspace, protect_own_files
 from toolgate.workspace.own_commands import OwnCommands
 from toolgate.workspace.skills import Skills
 
@@ -90,6 +90,8 @@ class AgentLoop(AsyncClosing):
         self._settings = settings = checked_settings(settings)
         self._secrets = secrets_of(settings)
         workspace = checked_workspace(workspace)
+        if workspace is not None:
+            protect_own_files(workspace, settings)
         self._project = project
         definitions = Agents(workspace, agents)
         skills = Skills(workspace, settings.user_directory)

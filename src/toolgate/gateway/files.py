@@ -81,7 +81,8 @@ def _visible_path(workspace: Workspace, path: str) -> str:
     """Return the path relative to the root. Raises `ToolError` if it is not for people to see."""
     relative = workspace.relative(path)
     for parts in (tuple(relative.split("/")), workspace.locate(path).parts):
-        if parts and parts[0].casefold() in _HIDDEN and not _is_own_output(workspace, relative):
+        hidden = parts[0].casefold() in _HIDDEN if parts else False
+        if (hidden and not _is_own_output(workspace, relative)) or workspace.is_own_file("/".join(parts) or "."):
             raise ToolError(
                 ErrorCode.ACCESS_DENIED, f"{quote(path)} is not shown here.", "Choose a file of the project."
             )

@@ -105,7 +105,7 @@ class ToolContext(AsyncClosing):
                 from toolgate.workspace.extra_directories import open_extra
 
                 open_extra(workspace, self._settings.workspace.extra)
-            _protect_own(workspace, self._settings)
+            protect_own_files(workspace, self._settings)
         if workspace is not None and session_id is not None:
             workspace = workspace.for_session(self.settings.tool_output.dir, session_id)
         self.workspace = workspace
@@ -275,7 +275,7 @@ def checked_workspace(workspace: Workspace | None) -> Workspace | None:
     return workspace
 
 
-def _protect_own(workspace: Workspace, settings: Settings) -> None:
+def protect_own_files(workspace: Workspace, settings: Settings) -> None:
     """Keep tools from writing and reading the runtime's own files that lie in the project or have a name there."""
     from toolgate.settings.own_files import own_files, unread_files
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import quote
+from toolgate.workspace.own_names import OwnName
 from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name, templates_of
 from toolgate.workspace.secret_scan import PathPattern, SecretScan, SecretsFound
 
@@ -32,6 +33,8 @@ class PathRules:
 
 
 NO_RULES = PathRules()
+_JOURNAL = OwnName(".toolgate/journal")
+"""What files held before they were written, secret ones and others: it is never shown."""
 SECRET = "secret"
 """Why a search leaves a file out."""
 _MAX_FOLDERS = 1_500
@@ -123,7 +126,7 @@ class FileGuard:
         return self._judge(path, self._names(path))
 
     def _judge(self, path: str, names: list[str]) -> GuardedFile | None:
-        if self.is_denied(path):
+        if self.is_denied(path) or any(map(_JOURNAL.matches, names)):
             return GuardedFile(path=names[-1], denied=True, reason="a rule denies it")
         if (rules := self._rules()).shown and all(_fits(rules.shown, name) for name in names):
             return None
@@ -146,7 +149,7 @@ class FileGuard:
     def leaves_out(self, path: str, start: bytes) -> bool:
         """Whether a search of a tree leaves out a file (in normal form, no link) that begins with these bytes."""
         rules = self._rules()
-        if _fits(rules.denied, path):
+        if _fits(rules.denied, path) or _JOURNAL.matches(path):
             return True
         if _fits(rules.shown, path):
             return False
@@ -171,7 +174,7 @@ class FileGuard:
     def refusal(self, guarded: GuardedFile) -> ToolError:
         """The failure of a call that would show a guarded file without being allowed to."""
         path = quote(guarded.path)
-        if guarded.denied and self._is_own(guarded.path):
+        if guarded.denied and (_JOURNAL.matches(guarded.path) or self._workspace.is_own_file(guarded.path)):
             return ToolError(
                 ErrorCode.ACCESS_DENIED,
                 f"{path} is one of the runtime's own files, which no tool and no command reads.",
@@ -188,11 +191,6 @@ class FileGuard:
             f"{path} may hold {guarded.reason}, and the user was not asked about it.",
             f"Read it with 'read_file' first: the user is asked{self.template_hint(guarded.path)}.",
         )
-
-    def _is_own(self, path: str) -> bool:
-        """Whether it is one of the runtime's own files, by whatever name."""
-        own, info = self._workspace.own_files, self._workspace.stat(path)
-        return _fits(own.names, path) or (info is not None and (info.st_dev, info.st_ino) in own.linked())
 
     def template_hint(self, path: str) -> str:
         """A clause that names a template of a secret file; empty if there is none."""

@@ -299,6 +299,15 @@ class Workspace:
         unread = tuple(unread)
         self.own_files = self.own_files.joined(unread, self._forms_of(unread))
 
+    def is_own_file(self, path: str) -> bool:
+        """Whether a path (in normal form) is one of the runtime's own files that nobody is shown, by whatever name."""
+        own = self.own_files
+        if any(name.matches(path) for name in own.names):
+            return True
+        if not own.paths or (info := self.stat(path)) is None or info.st_nlink < 2:
+            return False
+        return (info.st_dev, info.st_ino) in own.linked()
+
     def _forms_of(self, paths: Iterable[str]) -> set[str]:
         """The forms that absolute paths have beneath the root, as they are written and with links resolved."""
         found = set[str]()
