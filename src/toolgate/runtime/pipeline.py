@@ -175,7 +175,9 @@ class Pipeline:
             elif routed is not None:
                 invocation = self._inner(invocation, routed)
                 refusal = self._admission.admit(invocation)
-        refusal = refusal or denied_path(invocation, self._policy) or await self._prepare(invocation)
+        if refusal is None and denied_path(invocation, self._policy) is not None and invocation.decision is not None:
+            return invocation.decision
+        refusal = refusal or await self._prepare(invocation)
         if refusal is None:
             try:
                 return judge(invocation, self._policy)
