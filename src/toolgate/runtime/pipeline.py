@@ -228,7 +228,9 @@ class Pipeline:
             return invocation.refuse("prepare", failure_of(error, invocation.name))
 
     def _inner(self, invocation: Invocation, routed: Reroute) -> Invocation:
-        return Invocation(invocation.call_id, routed.tool_name, routed.arguments, self._context, invocation.started)
+        inner = Invocation(invocation.call_id, routed.tool_name, routed.arguments, self._context, invocation.started)
+        inner.for_command = True
+        return inner
 
     def _tell_breaker(self, invocation: Invocation, response: ToolResponse) -> None:
         broken = invocation.is_broken(response)
