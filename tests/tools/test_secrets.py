@@ -24,6 +24,7 @@ DENY = """
 tool = "read_file"
 args = { path = "vault/**" }
 decision = "deny"
+reason = "the vault is legal's."
 
 [[rule]]
 tool = "read_file"
@@ -370,6 +371,12 @@ async def test_k16_a_denied_path_is_denied_to_every_tool(project: Path, tool: st
         assert result.is_error
         assert code_of(result) in ("APPROVAL_DENIED", "ACCESS_DENIED")
         assert SECRET not in shown(result)
+        assert "ask the user" in result.output
+        reason = "legal's" if "vault" in str(arguments) or "way" in str(arguments) else "deny read_file"
+        assert ("another name of" if "alias" in str(arguments) else reason) in result.message
+        decision = await toolset.explain(call(tool, arguments))
+        assert decision.decision == "deny"
+        assert reason in decision.rule + decision.reason or "alias" in str(arguments)
     assert approver.requests == []
     assert (project / "plain.txt").read_text() == f"x {SECRET}\n"
     assert not (project / "vault" / "new").exists()
@@ -402,6 +409,30 @@ async def test_k17_a_denied_path_is_denied_to_commands_even_when_a_person_allows
         assert not result.is_error, result.output
         assert f"x {SECRET}" not in shown(result)
     assert (project / "vault" / "a").read_text() == f"x {SECRET}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("cat vault/a", 'user rule 1: deny read_file {"path": "vault/**"}, because the vault is legal\'s'),
+        ("cd sub && cat ../vault/a", "user rule 1: deny"),
+        ("python3 -c \"open('vault/a')\"", "user rule 1: deny"),
+        ("cat plain.txt", 'user rule 2: deny read_file {"path": "plain.txt"}'),
+    ],
+)
+async def test_k17_a_command_that_fails_on_a_denied_path_is_told_the_rule(
+    project: Path, command: str, rule: str
+) -> None:
+    _denied_project(project)
+    async with opened(project, AutoApprover(allow=True), DENY, sandbox="bwrap") as toolset:
+        if command.startswith("cd"):
+            directory, _, command = command.partition(" && ")
+            await toolset.handle(call("Bash", {"command": directory}))
+        result = await toolset.handle(call("Bash", {"command": command}))
+        innocent = await toolset.handle(call("Bash", {"command": "cat missing"}))
+    assert f"(rule: {rule}" in result.response.text
+    assert "Do without it, or ask the user." in result.response.text
+    assert "policy" not in innocent.response.text
 
 
 async def test_k18_lists_leave_out_denied_paths_and_say_so(project: Path) -> None:

@@ -11,5 +11,10 @@ def _build(given: Arguments, cwd: str) -> RoutedCall:
 
 
 APPLY_PATCH = AgentCommand(
-    name="apply_patch", synopsis="apply_patch <patch>", build=_build, help_file=__file__, takes_heredoc=True
+    name="apply_patch",
+    tool="apply_patch",
+    synopsis="apply_patch <patch>",
+    build=_build,
+    help_file=__file__,
+    takes_heredoc=True,
 )

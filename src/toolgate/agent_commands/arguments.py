@@ -128,6 +128,8 @@ class AgentCommand:
     flags: frozenset[str] = frozenset()
     takes_heredoc: bool = False
     """Whether a heredoc is its content."""
+    tool: str = ""
+    """The tool without which it does nothing; empty if it needs none."""
 
     @property
     def help(self) -> str:

@@ -12,6 +12,7 @@ def _build(given: Arguments, cwd: str) -> RoutedCall:
 
 EDIT = AgentCommand(
     name="edit",
+    tool="edit_file",
     synopsis="edit <file> <old> <new> [--all]",
     build=_build,
     help_file=__file__,

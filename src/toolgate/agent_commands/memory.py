@@ -20,6 +20,7 @@ def _build(given: Arguments, cwd: str) -> RoutedCall:
 
 MEMORY = AgentCommand(
     name="memory",
+    tool="memory_search",
     synopsis="memory search <query> [--limit N] | memory append <text>",
     build=_build,
     help_file=__file__,

@@ -14,6 +14,7 @@ def _build(given: Arguments, cwd: str) -> RoutedCall:
 
 READ = AgentCommand(
     name="read",
+    tool="read_file",
     synopsis="read <file> [--offset N] [--limit N]",
     build=_build,
     help_file=__file__,

@@ -30,6 +30,7 @@ def _earlier(given: Arguments, cwd: str, known: str) -> RoutedCall:
 
 TASK = AgentCommand(
     name="task",
+    tool="task",
     synopsis="task <agent> <prompt> [--description TEXT] [--background] | task --id ID [<prompt>] [--background]",
     build=_build,
     help_file=__file__,

@@ -10,5 +10,10 @@ def _build(given: Arguments, cwd: str) -> RoutedCall:
 
 
 WRITE = AgentCommand(
-    name="write", synopsis="write <file> <content>", build=_build, help_file=__file__, takes_heredoc=True
+    name="write",
+    tool="write_file",
+    synopsis="write <file> <content>",
+    build=_build,
+    help_file=__file__,
+    takes_heredoc=True,
 )

@@ -158,7 +158,9 @@ class Admission:
 
     def _unknown(self, invocation: Invocation) -> ToolResponse:
         invocation.extras = UNKNOWN_EXTRAS.copy()
-        return invocation.refuse_in_words("resolve", _UNKNOWN, self._find_available().unknown.message(invocation.name))
+        unknown = self._find_available().unknown
+        message = unknown.needed_message if invocation.for_command else unknown.message
+        return invocation.refuse_in_words("resolve", _UNKNOWN, message(invocation.name))
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""

@@ -20,6 +20,15 @@ def shown_name(name: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
+_PROGRAMS = {
+    "read_file": "cat FILE",
+    "write_file": "cat > FILE <<'EOF'",
+    "edit_file": "sed -i 's/OLD/NEW/' FILE",
+    "apply_patch": "sed -i 's/OLD/NEW/' FILE",
+}
+"""What a command of the shell can do in place of a tool that an agent command needs."""
+
+
 class UnknownTool:
     """The message for a call of an unknown tool. Only names that the caller may use are listed."""
 
@@ -34,6 +43,13 @@ class UnknownTool:
         if not self._has_bash:
             return f"Unknown tool '{shown}'. CORRECTION: {self._end}"
         return f"Unknown tool '{shown}'. CORRECTION: to run a command use Bash(command=\"{shown} <args>\"){self._end}"
+
+    def needed_message(self, name: str) -> str:
+        """As `message`, for the tool of an agent command: the same command would fail again."""
+        program = _PROGRAMS.get(name)
+        instead = f'use a program instead, such as Bash(command="{program}")' if program else "continue without it"
+        reason = f"Unknown tool '{shown_name(name)}': this command needs it, and it is not available here."
+        return f"{reason} CORRECTION: {instead}{self._end}"
 
 
 def denied(

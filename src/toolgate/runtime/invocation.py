@@ -44,6 +44,8 @@ class Invocation:
     """The breaker admitted the call and has to be told how it ended."""
     inner: Invocation | None = None
     """The call that is made instead, such as `edit_file` for `Bash("edit …")`."""
+    for_command = False
+    """Whether this is such an `inner`: a model typed a command, not the tool's name."""
     answer: Answer | None = None
     """Turns the response of `inner` into the response of this call."""
     executed = False

@@ -85,20 +85,18 @@ def denied_path(invocation: Invocation, policy: Policy) -> ToolResponse | None:
             if not isinstance(path, str) or not is_path_name(name):
                 continue
             guard = invocation.context.for_path(path).guard
-            if _is_denied(guard, path):
+            if (rule := _denied_by(guard, path)) is not None:
                 reason = "a rule denies this path to every tool"
-                invocation.decision = Decision(
-                    decision="deny", gate="policy", rule=f"read_file {path!r}", reason=reason
-                )
-                return _refused(f"The policy denies this call: {reason}{guard.template_hint(path)}.")
+                invocation.decision = Decision(decision="deny", gate="policy", rule=rule, reason=reason)
+                return _denial(invocation.decision, guard.template_hint(path))
     return None
 
 
-def _is_denied(guard: FileGuard, path: str) -> bool:
+def _denied_by(guard: FileGuard, path: str) -> str | None:
     try:
-        return guard.is_denied(path)
+        return guard.denied_by(path)
     except ToolError:  # not a path of the project; the tool reports that
-        return False
+        return None
 
 
 async def _off_the_loop(plan: Plan | None, work: Callable[[], T]) -> T:
@@ -127,12 +125,12 @@ async def authorise(
     return await _ask(invocation, policy, secrets, hooks, known)
 
 
-def _denial(decision: Decision) -> ToolResponse:
-    """The answer to a call that the policy or plan mode denies."""
+def _denial(decision: Decision, template: str = "") -> ToolResponse:
+    """The answer to a call that the policy or plan mode denies. `template` may name a file to read instead."""
     if decision.gate == "permission":
         return ToolResponse.failure(ErrorCode.APPROVAL_DENIED, _sentence(decision.reason), next_step=PLAN_NEXT)
     rule = f" (rule: {decision.rule})" if decision.rule else ""
-    return _refused(f"The policy denies this call: {decision.reason.rstrip('.')}{rule}.")
+    return _refused(f"The policy denies this call: {decision.reason.rstrip('.')}{rule}{template}.")
 
 
 async def _ask(

@@ -175,7 +175,9 @@ class Pipeline:
             elif routed is not None:
                 invocation = self._inner(invocation, routed)
                 refusal = self._admission.admit(invocation)
-        refusal = refusal or denied_path(invocation, self._policy) or await self._prepare(invocation)
+        if refusal is None and denied_path(invocation, self._policy) is not None and invocation.decision is not None:
+            return invocation.decision
+        refusal = refusal or await self._prepare(invocation)
         if refusal is None:
             try:
                 return judge(invocation, self._policy)
@@ -226,7 +228,9 @@ class Pipeline:
             return invocation.refuse("prepare", failure_of(error, invocation.name))
 
     def _inner(self, invocation: Invocation, routed: Reroute) -> Invocation:
-        return Invocation(invocation.call_id, routed.tool_name, routed.arguments, self._context, invocation.started)
+        inner = Invocation(invocation.call_id, routed.tool_name, routed.arguments, self._context, invocation.started)
+        inner.for_command = True
+        return inner
 
     def _tell_breaker(self, invocation: Invocation, response: ToolResponse) -> None:
         broken = invocation.is_broken(response)

@@ -10,7 +10,6 @@ from toolgate.protocol.plan import Access
 from toolgate.shell.command_run import CommandRun
 from toolgate.shell.hints import FinishedCommand, hint
 from toolgate.shell.jobs import Jobs
-from toolgate.shell.locked_files import unreadable_in
 from toolgate.shell.result import CommandResult
 from toolgate.shell.starter import Starter
 from toolgate.shell.state_history import StateHistory
@@ -63,10 +62,10 @@ class CommandAnswer:
         """Return a next step; empty if there is nothing to say."""
         if exit_code == 0 and not stderr and "read" not in self.run.command:
             return ""  # only a 'read' that got no input says nothing itself
-        if unreadable_in(stderr + stdout) and (locked := self.starter.locked.hint(stderr + stdout)):
-            return locked
         layer, loaded = self.starter.layer, self.run.process.loaded
         began = self.history.for_access(self.access) if loaded is None else loaded
+        if locked := self.starter.locked.hint(stderr + stdout, os.fsdecode(began.directory)):
+            return locked
         return hint(
             FinishedCommand(
                 command=self.run.command,

@@ -7,10 +7,12 @@ import fnmatch
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolgate.command.analysis.program import program
 from toolgate.command.words import UNRESOLVED
+from toolgate.errors import ToolError
 from toolgate.sandbox.git.index import UnreadableIndexError, git_directory, index_reader, tracked
 from toolgate.workspace.secret_files import secret_name
 from toolgate.workspace.secret_scan import SecretsFound
@@ -38,6 +40,7 @@ _QUIET_GIT = frozenset(
 """Commands of git that show no content of files. They see secret files that git tracks."""
 _MAX_TEXT = 1 << 16
 _DENIED_NAME = re.compile(r"([^\s:'\"]+)['\"]?: Permission denied")
+_MISSING_NAME = re.compile(r"([^\s:'\"]+)['\"]?: No such file|No such file or directory: '([^']+)'")
 _MAX_NAMES = 20
 
 
@@ -108,10 +111,17 @@ class LockedFiles:
             )
         return tuple(lines)
 
-    def hint(self, text: str) -> str:
-        """A next step for a command that failed on a locked file; empty if none is named in its error messages."""
+    def hint(self, text: str, directory: str) -> str:
+        """A next step for a command that failed on a locked file; empty if none is named in its error messages.
+
+        Relative names are from `directory`.
+        """
         found = self._found
         if self._guard is None or not (found.denied or found.secrets):
+            return ""
+        if found.denied and (hidden := self._hidden_in(text, directory)):
+            return hidden
+        if re.search(r"[Pp]ermission denied|EACCES|Errno 13|Operation not permitted", text) is None:
             return ""
         real = self._guard.real_paths(_DENIED_NAME.findall(text)[:_MAX_NAMES])
         for path in (*found.denied, *found.secrets):
@@ -119,11 +129,24 @@ class LockedFiles:
                 continue
             template = self._guard.template_hint(path)
             if path in found.denied:
-                return f"The user's policy denies '{path}' to commands{template}."
+                rule = ""
+                with suppress(ToolError, OSError):
+                    rule = self._guard.denied_by(path) or ""
+                return _denial(path, rule, template)
             return (
                 f"'{path}' may hold secrets and is hidden from commands that do not name it{template}. "
                 "To use it, name it in the command: the user is asked."
             )
+        return ""
+
+    def _hidden_in(self, text: str, directory: str) -> str:
+        """A next step for a command that did not find what lies below a denied directory, which is empty for it."""
+        assert self._guard is not None
+        for names in _MISSING_NAME.findall(text)[:_MAX_NAMES]:
+            path = posixpath.normpath(posixpath.join(directory, *names))
+            with suppress(ToolError, OSError):
+                if (rule := self._guard.denied_by(path)) is not None:
+                    return _denial("".join(names), rule)
         return ""
 
     def named(self, command: str, analysed: CommandPlan, cwd: str) -> tuple[str, ...]:
@@ -144,6 +167,12 @@ class LockedFiles:
         if in_history:
             found.update(_in_history(words, cwd))
         return tuple(sorted(found))
+
+
+def _denial(path: str, rule: str, template: str = "") -> str:
+    """What a command is told about a path that a rule denies."""
+    which = f" (rule: {rule})" if rule else ""
+    return f"The user's policy denies '{path}' to commands{which}{template}. Do without it, or ask the user."
 
 
 def _words(command: str, analysed: CommandPlan) -> Iterator[str]:
@@ -198,8 +227,3 @@ def _in_history(words: Iterable[str], cwd: str) -> Iterator[str]:
         path = posixpath.normpath(posixpath.join(cwd, word))
         if secret_name(path) and not path.startswith(("..", "/")):
             yield path
-
-
-def unreadable_in(text: str) -> bool:
-    """Whether error messages say that a file may not be read."""
-    return re.search(r"[Pp]ermission denied|EACCES|Errno 13|Operation not permitted", text) is not None

@@ -85,6 +85,11 @@ class _Denied:
     pattern: PathPattern
     directory: str
 
+    @property
+    def rule(self) -> str:
+        """The rule that the pattern belongs to."""
+        return self.pattern.rule
+
     def matches(self, path: str) -> bool:
         """Whether either form of the path fits."""
         below = path.removeprefix(self.directory).lstrip("/") or "."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.own_names import OwnName
+from toolgate.workspace.own_names import OWN_FILE, OwnName
 from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name, templates_of
 from toolgate.workspace.secret_scan import PathPattern, SecretScan, SecretsFound
 
@@ -37,6 +37,7 @@ _JOURNAL = OwnName(".toolgate/journal")
 """What files held before they were written, secret ones and others: it is never shown."""
 SECRET = "secret"
 """Why a search leaves a file out."""
+_ANOTHER_NAME = "it is another name of a file that a rule denies"
 _MAX_FOLDERS = 1_500
 """Folders that are looked at without a thread: one takes 2 to 3 microseconds, in a thread twice as long and more."""
 
@@ -50,7 +51,7 @@ class GuardedFile:
     denied: bool
     """Whether a rule denies it; otherwise a person may allow it."""
     reason: str
-    """What it may hold."""
+    """What it may hold, or the rule that denies it."""
 
 
 class FileGuard:
@@ -103,18 +104,25 @@ class FileGuard:
 
     def is_denied(self, path: str) -> bool:
         """Whether a rule denies a path by one of its names. Links are followed."""
+        return self.denied_by(path) is not None
+
+    def denied_by(self, path: str) -> str | None:
+        """The rule that denies a path by one of its names; None if there is none. Links are followed."""
         rules, own = self._rules(), self._workspace.own_files
         if not rules.denied and not own.paths:
-            return False
-        if any(_fits(rules.denied, name) for name in self._names(path)):
-            return True
+            return None
+        names = self._names(path)
+        for pattern in rules.denied:
+            if any(pattern.matches(name) for name in names):
+                return pattern.rule
         info = self._workspace.stat(path)
         if info is None or not stat.S_ISREG(info.st_mode):
-            return False
+            return None
         if info.st_nlink > 1 and (info.st_dev, info.st_ino) in own.linked():
-            return True
-        # it may be another name of a denied file
-        return bool(rules.denied) and not self.found().denied.isdisjoint(self._names(path))
+            return OWN_FILE
+        if rules.denied and not self.found().denied.isdisjoint(names):
+            return _ANOTHER_NAME  # a hard link, or a file that was denied and has been moved
+        return None
 
     def listed(self, paths: Sequence[str]) -> list[str]:
         """Those of the paths (in normal form) that no rule denies: a list of names leaves out the others."""
@@ -126,8 +134,9 @@ class FileGuard:
         return self._judge(path, self._names(path))
 
     def _judge(self, path: str, names: list[str]) -> GuardedFile | None:
-        if self.is_denied(path) or any(map(_JOURNAL.matches, names)):
-            return GuardedFile(path=names[-1], denied=True, reason="a rule denies it")
+        rule = OWN_FILE if any(map(_JOURNAL.matches, names)) else self.denied_by(path)
+        if rule is not None:
+            return GuardedFile(path=names[-1], denied=True, reason=rule)
         if (rules := self._rules()).shown and all(_fits(rules.shown, name) for name in names):
             return None
         if (info := self._workspace.stat(path)) is None or not stat.S_ISREG(info.st_mode):
@@ -183,7 +192,8 @@ class FileGuard:
         if guarded.denied:
             return ToolError(
                 ErrorCode.ACCESS_DENIED,
-                f"The user's policy denies {path} to every tool and command.",
+                f"The user's policy denies {path} to every tool and command"
+                f"{f' (rule: {guarded.reason})' if guarded.reason else ''}.",
                 f"Do without it{self.template_hint(guarded.path)}, or ask the user.",
             )
         return ToolError(

@@ -7,11 +7,19 @@ import stat
 from collections.abc import Collection
 from typing import NamedTuple
 
+OWN_FILE = "built-in: it is one of the runtime's own files"
+"""The rule that keeps them from every tool."""
+
 
 class OwnName(NamedTuple):
     """A name of an own file or directory, as a pattern for paths. Case is ignored, as everywhere in protection."""
 
     path: str
+
+    @property
+    def rule(self) -> str:
+        """The rule that it belongs to."""
+        return OWN_FILE
 
     def matches(self, path: str) -> bool:
         """Whether a path (in normal form) is it, or lies below it."""

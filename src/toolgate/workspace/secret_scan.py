@@ -38,6 +38,11 @@ _SETTLED = 100_000_000
 class PathPattern(Protocol):
     """A pattern for paths relative to the root."""
 
+    @property
+    def rule(self) -> str:
+        """The rule that the pattern belongs to, as a person finds it; empty if it belongs to none."""
+        ...
+
     def matches(self, path: str) -> bool:
         """Whether a path (in normal form) fits."""
         ...

@@ -1,12 +1,17 @@
 """The answer of `Bash`: status, streams, deadlines, the report of the sandbox."""
 
+import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+import toolgate
 from tests.support.toolbox import Toolbox
-from toolgate.testing import violations
+from toolgate import ToolCall
+from toolgate.agent_commands import COMMANDS
+from toolgate.testing import AutoApprover, violations
 
 KEYS = {"stdout", "stderr", "exit_code", "truncated", "sandbox"}
 
@@ -164,3 +169,56 @@ async def test_a_patch_in_the_projects_own_absolute_directory(tools: Toolbox) ->
     assert result.output == "Applied the patch (+1 -0 lines):\nA s/f\n"
     assert (tools.root / "s" / "f").read_text() == "x\n"
     assert "'/tmp' is outside the project root" in outside.output
+
+
+WORDS = {
+    "read": "read a.txt",
+    "write": "write b.txt x",
+    "edit": "edit a.txt old new",
+    "apply_patch": "apply_patch '*** Begin Patch'",
+    "task": "task explore look",
+    "memory": "memory search x",
+}
+"""An agent command that fits its usage, for every one that needs a tool."""
+
+
+def test_there_is_an_example_of_every_agent_command_that_needs_a_tool() -> None:
+    assert WORDS.keys() == {command.name for command in COMMANDS.values() if command.tool}
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("piped", [False, True], ids=["alone", "in a pipe"])
+async def test_no_advice_leads_back_to_a_command_whose_tool_is_not_available(
+    tmp_path: Path, word: str, piped: bool
+) -> None:
+    command = f"true | {WORDS[word]}" if piped else WORDS[word]
+    async with toolgate.open(tmp_path, mode="coding", only=["Bash"]) as toolset:
+        result = await toolset.handle(ToolCall(id="1", name="Bash", arguments=json.dumps({"command": command})))
+
+    assert result.response.status != "success" or word == "read"  # bash has a `read` of its own
+    assert not re.search(rf'command="(?:{word}|{COMMANDS[word].tool})\b|run it on its own', result.output)
+    if not piped:
+        assert result.error_code == "TOOL_NOT_FOUND"
+        assert "CORRECTION: " in result.message
+        assert "not available here" in result.message
+
+
+@pytest.mark.parametrize(
+    ("command", "only", "advice"),
+    [
+        ("rg x", None, "There is no program 'rg' here: call the tool 'grep'."),
+        ("rg x", ["Bash"], "There is no program 'rg' here: use 'grep -rn PATTERN .'."),
+        ("fd x", ["Bash", "glob"], "There is no program 'fd' here: call the tool 'glob'."),
+        ("read_file a", None, "'read_file' is a tool, not a program: call it by its name, not through Bash."),
+        ("read_file a", ["Bash"], "Read stderr, change the command and try again."),
+        ("true | apply_patch", None, "run it on its own, with a quoted heredoc"),
+    ],
+)
+async def test_a_missing_program_is_answered_with_what_the_caller_can_use(
+    tmp_path: Path, command: str, only: list[str] | None, advice: str
+) -> None:
+    async with toolgate.open(tmp_path, mode="coding", only=only, approver=AutoApprover()) as toolset:
+        given = {"command": f"PATH=/nowhere; {command}"}
+        result = await toolset.handle(ToolCall(id="1", name="Bash", arguments=json.dumps(given)))
+
+    assert advice in result.response.text

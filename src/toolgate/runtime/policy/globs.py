@@ -55,7 +55,9 @@ class PathGlob:
     `docs/**` is `docs` and everything below it.
     """
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, rule: str = "") -> None:
+        self.rule = rule
+        """The rule that it belongs to, as a person finds it."""
         parts = _parts(pattern)
         self._parts: list[TextGlob | None] = [None if part == "**" else TextGlob(part) for part in parts]
 

@@ -19,7 +19,7 @@ def path_rules(rules: Iterable[PlacedRule]) -> PathRules:
     found: dict[str, list[PathGlob]] = {"allow": [], "ask": [], "deny": []}
     for placed in rules:
         if (pattern := _pattern(placed)) is not None:
-            found[placed.rule.decision].append(PathGlob(pattern))
+            found[placed.rule.decision].append(PathGlob(pattern, _shown(placed)))
     return PathRules(denied=tuple(found["deny"]), shown=tuple(found["allow"]))
 
 
@@ -44,6 +44,12 @@ def denials(rules: Iterable[PlacedRule], tool_name: str, call: CallToMatch) -> I
 def unshown(paths: Sequence[str], rules: PathRules) -> list[str]:
     """Those of the secret files that no rule allows to show."""
     return [path for path in paths if not any(pattern.matches(path) for pattern in rules.shown)]
+
+
+def _shown(placed: PlacedRule) -> str:
+    """The rule as messages name it, with the reason that its author gave."""
+    reason = placed.rule.reason
+    return placed.verdict().rule + (f", because {reason.rstrip('.')}" if reason else "")
 
 
 def _pattern(placed: PlacedRule) -> str | None:

@@ -165,4 +165,4 @@ async def _run(native: Native, params: BashParams, context: ToolContext, look: L
         full = await keep_full_output(context, result.stdout_info, result.stderr_info)
     if result.job_id is not None:
         return kept_job_response(result, seconds, full)
-    return command_response(result, params.timeout_ms, full)
+    return command_response(result, params.timeout_ms, full, context.visible_tools)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.codes import ErrorCode
 from toolgate.protocol.envelope import Status, ToolResponse
 
 if TYPE_CHECKING:
+    from toolgate.protocol.calls import ToolDefinition
     from toolgate.shell import CommandResult, ShellSession
     from toolgate.tools.builtin.bash_full_output import FullOutput
 
@@ -27,8 +29,24 @@ _NOT_FOUND = r"(?m)^bash: line \d+: (\w+): command not found$"
 _NOT_TEXT = "Bytes that are not UTF-8 text are shown as \ufffd."
 
 
-def command_response(result: CommandResult, timeout_ms: int, full: FullOutput | None = None) -> ToolResponse:
-    """The envelope of a command. A command that ran is not an error, whatever its exit code."""
+_SAME = {
+    **dict.fromkeys(("rg", "ag", "ack"), ("grep", "grep -rn PATTERN .")),
+    **dict.fromkeys(("fd", "fdfind", "glob"), ("glob", "find . -name PATTERN")),
+    "tree": ("ls", "find ."),
+}
+"""Programs and words that models try → the tool that does the same, and a command."""
+
+
+def command_response(
+    result: CommandResult,
+    timeout_ms: int,
+    full: FullOutput | None = None,
+    tools: Callable[[], list[ToolDefinition]] | None = None,
+) -> ToolResponse:
+    """The envelope of a command. A command that ran is not an error, whatever its exit code.
+
+    `tools` returns the tools that the caller can use instead.
+    """
     data = data_of(result)
     if full is not None and full.paths:
         data["full_output"] = full.paths
@@ -46,7 +64,7 @@ def command_response(result: CommandResult, timeout_ms: int, full: FullOutput | 
         notes.append(_NOT_TEXT)
     if result.timed_out:
         return _timed_out(data, timeout_ms, [*([result.hint] if result.hint else []), *notes], stats, context)
-    advice = result.hint or _agent_command_hint(result)
+    advice = result.hint or _not_found_hint(result, tools)
     sentences = [_ending(result), *([advice] if advice else []), *notes]
     if result.exit_code == 0 and not result.truncated:
         return ToolResponse.success(data, " ".join(sentences), stats=stats, context=context)
@@ -100,17 +118,25 @@ def _next_step(result: CommandResult, data: dict[str, Any]) -> str:
     return "Read stderr, change the command and try again." if result.stderr else "Change the command and try again."
 
 
-def _agent_command_hint(result: CommandResult) -> str:
-    """A hint if bash looked for a program with the name of an agent command, because other commands stood beside it."""
+def _not_found_hint(result: CommandResult, tools: Callable[[], list[ToolDefinition]] | None) -> str:
+    """A hint if bash looked for a program with the name of an agent command or a tool, or for one that is not here."""
     if result.exit_code == 0 or not (missing := re.search(_NOT_FOUND, result.stderr)):
         return ""
     from toolgate.agent_commands import COMMANDS
 
     name = missing[1]
-    if name not in COMMANDS:
-        return ""
-    fed = ", with a quoted heredoc (<<'EOF')" if COMMANDS[name].takes_heredoc else ""
-    return f"'{name}' is a command of this runtime, not a program: run it on its own{fed}, not in a pipe or a script."
+    visible = frozenset(tool.name for tool in tools()) if tools is not None else frozenset()
+    if name in COMMANDS and (COMMANDS[name].tool in visible or not COMMANDS[name].tool or tools is None):
+        fed = ", with a quoted heredoc (<<'EOF')" if COMMANDS[name].takes_heredoc else ""
+        how = f"run it on its own{fed}, not in a pipe or a script"
+        return f"'{name}' is a command of this runtime, not a program: {how}."
+    if name in visible:
+        return f"'{name}' is a tool, not a program: call it by its name, not through Bash."
+    if name in _SAME:
+        tool, command = _SAME[name]
+        instead = f"call the tool '{tool}'" if tool in visible else f"use '{command}'"
+        return f"There is no program '{name}' here: {instead}."
+    return ""
 
 
 def _timed_out(
