@@ -64,12 +64,12 @@ class ConfigError(ToolgateError):
 class DeclarationError(ToolgateError, TypeError, ValueError):
     """A tool, a rule, a task or another declaration of a program cannot be used. The message says what to write.
 
-    It is a `TypeError` and a `ValueError`, because registering raised one or the other before.
+    It is a `TypeError` and a `ValueError`, so that programs may catch either.
     """
 
 
 class ModeError(ToolgateError, TypeError, ValueError):
-    """A value is not a mode. It is a `TypeError` and a `ValueError`, because both were raised in different places."""
+    """A value is not a mode. It is a `TypeError` and a `ValueError`, so that programs may catch either."""
 
 
 class UndoRefused(ToolgateError):

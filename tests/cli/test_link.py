@@ -29,8 +29,9 @@ def who(port: int, key: str) -> int:
     return asked(port, "GET", "/auth", Authorization=f"Bearer {key}")[0]
 
 
-def link(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+def link(home: Path, *words: str, language: str = "en") -> "subprocess.CompletedProcess[str]":
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_CONFIG_HOME": "/nonexistent"}
+    environment["TOOLGATE_LANGUAGE"] = language
     return subprocess.run(
         [PROGRAM, "link", *words], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -80,3 +81,4 @@ def test_without_a_gateway_one_is_told_what_to_do(tmp_path: Path) -> None:
     done = link(tmp_path, "--port", "1")
     assert done.returncode == 2
     assert "no gateway answers there" in done.stderr
+    assert "那里没有网关应答" in link(tmp_path, "--port", "1", language="zh-CN").stderr

@@ -78,6 +78,15 @@ def test_nobody_at_the_keyboard_approves_nothing(toolgate: Toolgate, config: Pat
     assert not (config.parent / "mcp-approvals.json").exists()
 
 
+def test_the_list_and_the_approval_speak_the_persons_language(
+    toolgate: Toolgate, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLGATE_LANGUAGE", "zh-CN")
+
+    assert "raw  正常" in toolgate("servers").out
+    assert "未批准" in toolgate("servers", "approve", "raw").out
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

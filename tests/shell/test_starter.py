@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import toolgate
+from tests.shell.hints import kit as hints
 from tests.support.shells import EVERY_LAYER, Shells, processes_with
 from toolgate import Approval, ApprovalRequest, ToolResult
 from toolgate.shell.options import MIB, ShellOptions
@@ -175,7 +176,7 @@ def test_r02_a_greedy_allocation_fails_and_says_why(shells: Shells) -> None:
 
     assert result.exit_code == 1
     assert "MemoryError" in result.stderr
-    assert result.hint == "The command hit the limit on memory."
+    assert result.hint == hints.MEMORY
     assert after.stdout == "alive\n"
 
 
@@ -185,7 +186,7 @@ def test_r03_a_file_that_grows_for_ever_is_stopped(shells: Shells) -> None:
     result, after = shells.commands("dd if=/dev/zero of=$TMPDIR/f bs=1M", "wc -c < $TMPDIR/f")
 
     assert result.exit_code not in (0, None)
-    assert result.hint == "The command hit the limit on the size of a file."
+    assert result.hint == hints.FILE
     assert after.stdout == f"{8 * MIB}\n"
 
 

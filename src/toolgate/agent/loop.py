@@ -43,7 +43,9 @@ from toolgate.workspace.own_commands import OwnCommands
 from toolgate.workspace.skills import Skills
 
 if TYPE_CHECKING:
+    from toolgate.agent.session_slots import SessionSlot
     from toolgate.runtime.policy import Policy
+    from toolgate.sessions.types import StartedTurn
     from toolgate.settings import Settings
     from toolgate.workspace import Workspace
 
@@ -237,17 +239,10 @@ class AgentLoop(AsyncClosing):
             **options,
         )
         lease, turn_id = started.lease, started.turn.id
-        try:
-            mode = await sessions.get_mode(session_id)
-            slot = await self.turns.slots.take(session_id)
-            await slot.recall(started.stored_handoff)
-            kind: Callable[..., RunningTurn] = CompactionTurn if text is None else RunningTurn
-            if typed is not None:
-                kind = functools.partial(TypedTurn, typed)
-            turn = self.turns.new(slot, lease, turn_id, mode, stream, started.model, kind)
-        except BaseException:
-            await sessions.finish_turn(lease, turn_id, "cancelled", code="CANCELLED", release=True)
-            raise
+        kind: Callable[..., RunningTurn] = CompactionTurn if text is None else RunningTurn
+        if typed is not None:
+            kind = functools.partial(TypedTurn, typed)
+        slot, turn = await self._prepare(started, session_id, stream, kind)
         self._running[session_id] = stream
         stream.run(turn.stop)
         try:
@@ -265,6 +260,20 @@ class AgentLoop(AsyncClosing):
         stream.emit(last_event(result, turn, turn_id))
         if result.cause is not None:
             raise result.cause
+
+    async def _prepare(
+        self, started: StartedTurn, session_id: str, stream: TurnStream, kind: Callable[..., RunningTurn]
+    ) -> tuple[SessionSlot, RunningTurn]:
+        """Take the session's slot and make its turn. If that fails, the turn is stored as cancelled."""
+        sessions, lease, turn_id = self._dependencies.sessions, started.lease, started.turn.id
+        try:
+            mode = await sessions.get_mode(session_id)
+            slot = await self.turns.slots.take(session_id)
+            await slot.recall(started.stored_handoff)
+            return slot, self.turns.new(slot, lease, turn_id, mode, stream, started.model, kind)
+        except BaseException:
+            await sessions.finish_turn(lease, turn_id, "cancelled", code="CANCELLED", release=True)
+            raise
 
     async def _check_size(self, session_id: str, text: str, images: Sequence[Picture]) -> None:
         """Refuse a message that the session's model cannot take, before it is stored."""

@@ -133,13 +133,10 @@ def _mistake(command: AgentCommand, problem: str) -> Usage:
 def _hint(command: AgentCommand, line: Line) -> str:
     """A hint how to write the agent command that was probably meant; empty if there is none."""
     if command.name == "read":
-        piped = line.operator.startswith("|") and len(line.words) > 1 and not line.words[1].text.startswith("-")
-        path = line.words[1].raw if piped else ""
-        return (
-            f"toolgate: in a pipe 'read' is the shell's own; for part of a file use: read {path} --limit N\n"
-            if piped
-            else ""
-        )
+        if not line.operator.startswith("|") or len(line.words) < 2 or line.words[1].text.startswith("-"):
+            return ""
+        path = line.words[1].raw
+        return f"toolgate: in a pipe 'read' is the shell's own; for part of a file use: read {path} --limit N\n"
     if command.name == "jobs" or not line.operator:
         return ""
     return f"toolgate: '{command.name}' is an agent command only where it stands alone; run it on its own\n"

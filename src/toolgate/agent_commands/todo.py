@@ -12,9 +12,9 @@ _STATUS = {"x": "completed", ">": "in_progress", "~": "in_progress", " ": "pendi
 def _build(given: Arguments, cwd: str) -> RoutedCall | SessionCommand:
     if given.content is not None and given.operands:
         raise UsageError("items are given twice: as words and as a heredoc")
-    texts = (
-        given.operands if given.content is None else tuple(line for line in given.content.splitlines() if line.strip())
-    )
+    texts = given.operands
+    if given.content is not None:
+        texts = tuple(line for line in given.content.splitlines() if line.strip())
     if "--clear" in given.options:
         if texts:
             raise UsageError("--clear takes no items")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -112,28 +113,33 @@ def _progress(total: int) -> Iterator[Callable[[RunResult], None]]:
     import importlib.util
 
     if not sys.stderr.isatty() or importlib.util.find_spec("rich") is None:
-        done = [0]
-
-        def line(result: RunResult) -> None:
-            done[0] += 1
-            end = "passed" if result.passed else "FAILED"
-            name = visible(result.task, keep="")
-            sys.stderr.write(f"{done[0]}/{total} {name} run {result.run}: {end} in {result.seconds:.1f} s\n")
-
-        yield line
+        yield _lines(total)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*shown, console=Console(stderr=True)) as bars:
-        bar, failed = bars.add_task("running", total=total), [0]
+        bar, failed = bars.add_task("running", total=total), 0
 
         def advance(result: RunResult) -> None:
-            failed[0] += not result.passed
-            bars.update(bar, advance=1, description=f"running, {failed[0]} failed")
+            nonlocal failed
+            failed += not result.passed
+            bars.update(bar, advance=1, description=f"running, {failed} failed")
 
         yield advance
+
+
+def _lines(total: int) -> Callable[[RunResult], None]:
+    """Return a function that writes one line about each run, with its number, to stderr."""
+    numbers = itertools.count(1)
+
+    def line(result: RunResult) -> None:
+        end = "passed" if result.passed else "FAILED"
+        name = visible(result.task, keep="")
+        sys.stderr.write(f"{next(numbers)}/{total} {name} run {result.run}: {end} in {result.seconds:.1f} s\n")
+
+    return line
 
 
 def _write(report: Report, args: argparse.Namespace) -> None:

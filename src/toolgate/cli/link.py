@@ -72,12 +72,12 @@ def _code(address: str, token: str) -> str:
         answer = connection.getresponse()
         if answer.status == http.client.OK:
             return str(json.loads(answer.read())["code"])
-        refused = answer.status == http.client.UNAUTHORIZED
-        reason = f"it answered {answer.status}"
-        if refused:
-            reason = "it does not know this token; was it started by somebody else, or with another token?"
+        reason = translate("it answered {status}", status=answer.status)
+        if answer.status == http.client.UNAUTHORIZED:
+            reason = translate("it does not know this token; was it started by somebody else, or with another token?")
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
-        reason = f"no gateway answers there ({type(error).__name__}); start one with toolgate serve"
+        name = type(error).__name__
+        reason = translate("no gateway answers there ({name}); start one with toolgate serve", name=name)
     finally:
         connection.close()
     raise UsageError(f"{address}: {reason}")

@@ -58,7 +58,8 @@ async def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _approve(servers: "Servers", args: argparse.Namespace) -> int:
+def _connection(servers: "Servers", args: argparse.Namespace) -> "ServerConnection":
+    """Return the server whose tools are approved. Raises `UsageError` if it is down or lacks one of them."""
     connection = next((connection for connection in servers.connections if connection.config.name == args.server), None)
     if connection is None:
         known = ", ".join(connection.config.name for connection in servers.connections) or "none"
@@ -80,6 +81,11 @@ def _approve(servers: "Servers", args: argparse.Namespace) -> int:
                 tools=", ".join(connection.tools),
             )
         )
+    return connection
+
+
+def _approve(servers: "Servers", args: argparse.Namespace) -> int:
+    connection = _connection(servers, args)
     waiting = [item for item in servers.listed(connection) if item.name and item.state != "approved"]
     for item in waiting:
         if args.tools and item.tool not in args.tools:
@@ -89,11 +95,11 @@ def _approve(servers: "Servers", args: argparse.Namespace) -> int:
         )
         if args.yes or _confirm():
             servers.approve(connection, item.tool)
-            sys.stdout.write("approved\n\n")
+            sys.stdout.write(translate("approved") + "\n\n")
         else:
-            sys.stdout.write("not approved\n\n")
+            sys.stdout.write(translate("not approved") + "\n\n")
     if not waiting:
-        sys.stdout.write("nothing to approve\n")
+        sys.stdout.write(translate("nothing to approve") + "\n")
     return 0
 
 
@@ -101,7 +107,7 @@ def _confirm() -> bool:
     """Ask; only `y` is yes. Without a terminal the answer is no."""
     if not sys.stdin.isatty():
         return False
-    sys.stdout.write("approve this definition? [y/N] ")
+    sys.stdout.write(translate("approve this definition? [y/N]") + " ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() == "y"
 
@@ -125,18 +131,23 @@ def _document(servers: "Servers") -> list[dict[str, object]]:
 def _print(servers: "Servers", config: Path | None) -> None:
     paint = Style(sys.stdout)
     if not servers.connections and not servers.refused:
-        sys.stdout.write(f"no servers are configured in {config}\nSee docs/mcp-client.md for what to write there.\n")
+        sys.stdout.write(translate("no servers are configured in {config}", config=config) + "\n")
+        sys.stdout.write(translate("See docs/mcp-client.md for what to write there.") + "\n")
     for connection in servers.connections:
         _print_server(paint, connection, servers.listed(connection))
     for name, reason in servers.refused.items():
-        sys.stdout.write(f"{paint(visible(name, keep=''), 'bold')}  {paint('not used', 'red')}: {visible(reason)}\n")
+        unused = paint(translate("not used"), "red")
+        sys.stdout.write(f"{paint(visible(name, keep=''), 'bold')}  {unused}: {visible(reason)}\n")
 
 
 def _print_server(paint: Style, connection: "ServerConnection", listed: "list[ToolStatus]") -> None:
-    state = f"{paint('down', 'red')}: {visible(connection.problem)}" if connection.problem else paint("up", "green")
+    state = paint(translate("up"), "green")
+    if connection.problem:
+        state = f"{paint(translate('down'), 'red')}: {visible(connection.problem)}"
     sys.stdout.write(f"{paint(visible(connection.config.name, keep=''), 'bold')}  {state}\n")
     if connection.problem and connection.server_message:
-        sys.stdout.write(f"  it says: {visible(connection.server_message.splitlines()[-1])}\n")
+        last = visible(connection.server_message.splitlines()[-1])
+        sys.stdout.write("  " + translate("it says: {last}", last=last) + "\n")
     rows = [["TOOL", "NAME", "MODES", "ASKS", "DEFINITION"]] if listed else []
     for item in sorted(listed, key=lambda item: (not item.name, item.tool)):
         tool = visible(item.tool, keep="")[:80]
@@ -144,6 +155,6 @@ def _print_server(paint: Style, connection: "ServerConnection", listed: "list[To
             modes = ",".join(item.modes) or "-"
             rows.append([tool, item.name, modes, "-" if item.read_only else "yes", item.reason or item.state])
         else:
-            rows.append([tool, "-", "-", "-", f"not visible: {visible(item.reason)}"])
+            rows.append([tool, "-", "-", "-", translate("not visible: {reason}", reason=visible(item.reason))])
     for row in columns(rows) if rows else []:
         sys.stdout.write("  " + "  ".join(row).rstrip() + "\n")

@@ -91,35 +91,43 @@ def _workspaces(given: list[str], settings: Settings) -> dict[str, Path]:
             raise UsageError(
                 translate("--workspace is NAME=DIR, for example main=/srv/project, not {text}", text=repr(text))
             )
-        if not name.isprintable() or name != name.strip() or len(name) > _MAX_NAME:
-            raise UsageError(
-                translate(
-                    "--workspace: a name is up to {max_name} printable characters, without blanks around it, "
-                    "not {name}. "
-                    "Use the one that gateways have in TOOLGATE_DISTRIBUTED_WORKSPACE",
-                    max_name=_MAX_NAME,
-                    name=repr(name[:60]),
-                )
-            )
+        _check_name(name)
         if name in found:
             raise UsageError(translate("--workspace names {name} twice; one name is one directory", name=repr(name)))
-        if not Path(path).is_dir():
-            raise UsageError(
-                translate(
-                    "--workspace {name}: {path} is not a directory here. Create it, or mount it", name=name, path=path
-                )
-            )
-        if not os.access(path, os.R_OK | os.X_OK):
-            raise UsageError(
-                translate(
-                    "--workspace {name}: {path} cannot be read by user {user}. Change its owner or mode",
-                    name=name,
-                    path=path,
-                    user=os.getuid(),
-                )
-            )
+        _check_directory(name, path)
         found[name] = Path(path).resolve()
     return found
+
+
+def _check_name(name: str) -> None:
+    if not name.isprintable() or name != name.strip() or len(name) > _MAX_NAME:
+        raise UsageError(
+            translate(
+                "--workspace: a name is up to {max_name} printable characters, without blanks around it, "
+                "not {name}. "
+                "Use the one that gateways have in TOOLGATE_DISTRIBUTED_WORKSPACE",
+                max_name=_MAX_NAME,
+                name=repr(name[:60]),
+            )
+        )
+
+
+def _check_directory(name: str, path: str) -> None:
+    if not Path(path).is_dir():
+        raise UsageError(
+            translate(
+                "--workspace {name}: {path} is not a directory here. Create it, or mount it", name=name, path=path
+            )
+        )
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise UsageError(
+            translate(
+                "--workspace {name}: {path} cannot be read by user {user}. Change its owner or mode",
+                name=name,
+                path=path,
+                user=os.getuid(),
+            )
+        )
 
 
 def _probe(host: str, port: int | None) -> tuple[str, int] | None:

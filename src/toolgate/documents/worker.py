@@ -1,7 +1,7 @@
 """The worker process: decodes one untrusted document, with limits that the kernel enforces.
 
-It gets its task as JSON and the document as its standard input. It answers with frames: a line of JSON each, and after
-a line with `size` so many bytes. A frame is written as soon as it is known, so that what a killed worker
+It gets its task as JSON and the document as its standard input. It answers with frames: each is a line of JSON, and
+one with `size` is followed by that many bytes. A frame is written as soon as it is known, so that what a killed worker
 has found is not lost. It imports nothing of this package but the modules of its task.
 """
 
@@ -67,5 +67,5 @@ def main() -> None:
         answer({"error": "missing", "message": (error.name or "").partition(".")[0]})
     except MemoryError:
         answer({"error": "memory", "message": ""})
-    except (Exception, RecursionError) as error:  # noqa: BLE001 - a decoder may raise anything about a broken document
+    except Exception as error:  # noqa: BLE001 - a decoder may raise anything about a broken document
         answer({"error": "broken", "message": type(error).__name__})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from toolgate.distributed.status import ClusterStatus, WorkerStatus
+from toolgate.distributed.status import ClusterStatus, LagStatus, QueueStatus, TurnStatus, WorkerStatus
 from toolgate.language.translate import current, translate
 
 Cells = Sequence[object]
@@ -28,60 +28,68 @@ def verdict(status: ClusterStatus) -> str:
     return translate("Fine: {workers}, {runs}, {waiting} wait.", workers=workers, runs=runs, waiting=turns.waiting)
 
 
-def _tables(status: ClusterStatus) -> Iterator[tuple[str, Cells, list[Cells]]]:
-    """The tables of the terminal and the page: heading, column names, rows."""
-    turns, lag = status.turns, status.lag
-    yield (
-        translate("Turns"),
+Table = tuple[str, Cells, list[Cells]]
+"""Heading, column names, rows."""
+
+
+def _tables(status: ClusterStatus) -> list[Table]:
+    """The tables of the terminal and the page."""
+    return [_turns(status.turns), _waiting(status.lag), _queues(status.queues), _workers(status.workers)]
+
+
+def _turns(turns: TurnStatus) -> Table:
+    columns = (
+        translate("waiting"),
+        translate("running"),
+        translate("waiting for a person"),
+        translate("done*"),
+        translate("failed*"),
+        translate("cancelled*"),
+        translate("resumed*"),
+    )
+    row = (turns.waiting, turns.running, turns.parked, turns.done, turns.failed, turns.cancelled, turns.resumed)
+    return translate("Turns"), columns, [row]
+
+
+def _waiting(lag: LagStatus) -> Table:
+    columns = (translate("longest now"), translate("median*"), translate("95th percentile*"))
+    row = (f"{lag.oldest_wait:.1f} s", f"{lag.usual_wait:.2f} s", f"{lag.longest_wait:.2f} s")
+    return translate("Waiting for a worker"), columns, [row]
+
+
+def _queues(queues: Sequence[QueueStatus]) -> Table:
+    columns = (
+        translate("queue"),
+        translate("waiting"),
+        translate("running"),
+        translate("waiting for a person"),
+        translate("oldest wait"),
+    )
+    rows: list[Cells] = [(q.queue, q.waiting, q.running, q.parked, f"{q.oldest_wait:.1f} s") for q in queues]
+    return translate("Queues"), columns, rows
+
+
+def _workers(workers: Sequence[WorkerStatus]) -> Table:
+    columns = (
+        translate("worker"),
+        translate("state"),
+        translate("workspaces"),
+        translate("turns"),
+        translate("version"),
+        translate("last sign of life"),
+    )
+    rows: list[Cells] = [
         (
-            translate("waiting"),
-            translate("running"),
-            translate("waiting for a person"),
-            translate("done*"),
-            translate("failed*"),
-            translate("cancelled*"),
-            translate("resumed*"),
-        ),
-        [(turns.waiting, turns.running, turns.parked, turns.done, turns.failed, turns.cancelled, turns.resumed)],
-    )
-    yield (
-        translate("Waiting for a worker"),
-        (translate("longest now"), translate("median*"), translate("95th percentile*")),
-        [(f"{lag.oldest_wait:.1f} s", f"{lag.usual_wait:.2f} s", f"{lag.longest_wait:.2f} s")],
-    )
-    yield (
-        translate("Queues"),
-        (
-            translate("queue"),
-            translate("waiting"),
-            translate("running"),
-            translate("waiting for a person"),
-            translate("oldest wait"),
-        ),
-        [(q.queue, q.waiting, q.running, q.parked, f"{q.oldest_wait:.1f} s") for q in status.queues],
-    )
-    yield (
-        translate("Workers"),
-        (
-            translate("worker"),
-            translate("state"),
-            translate("workspaces"),
-            translate("turns"),
-            translate("version"),
-            translate("last sign of life"),
-        ),
-        [
-            (
-                w.name,
-                w.state,
-                ", ".join(w.workspaces),
-                f"{w.running}/{w.slots}",
-                w.version,
-                translate("{seconds} s ago", seconds=f"{w.silent:.1f}"),
-            )
-            for w in _listed(status.workers)
-        ],
-    )
+            worker.name,
+            worker.state,
+            ", ".join(worker.workspaces),
+            f"{worker.running}/{worker.slots}",
+            worker.version,
+            translate("{seconds} s ago", seconds=f"{worker.silent:.1f}"),
+        )
+        for worker in _listed(workers)
+    ]
+    return translate("Workers"), columns, rows
 
 
 def _listed(workers: Sequence[WorkerStatus]) -> list[WorkerStatus]:

@@ -159,7 +159,7 @@ def _error_lines(text: str, start: int, end: int, number: int) -> Iterator[str]:
         stop = text.find("\n", min(end, start + _WINDOW), end)
         stop = end if stop < 0 else stop
         window = text[start:stop]
-        if _may_tell(window) and _first_word(window) >= 0:
+        if _may_have_error(window) and _first_word(window) >= 0:
             number, counted = number + text.count("\n", counted, start), start
             for offset, line in enumerate(window.split("\n")):
                 hit = _hit(line)
@@ -177,13 +177,14 @@ def _hit(line: str) -> int:
     return match.start() if match else -1
 
 
-def _may_tell(text: str) -> bool:
-    """Whether a word may be in the text. Only letters are compared, because much of long output is numbers."""
+def _may_have_error(text: str) -> bool:
+    """Whether the text may have one of the words. Only letters are compared, because much of long output is numbers."""
     letters = text.encode(errors="replace").translate(_LOWERED, _NO_LETTERS)
     return any(word in letters for word in _LETTERS)
 
 
 def _first_word(text: str) -> int:
+    """Where the first of the words is, in any case, or -1."""
     lowered = text.lower()
     return min((start for word in _WORDS if (start := lowered.find(word)) >= 0), default=-1)
 

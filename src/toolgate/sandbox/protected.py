@@ -67,7 +67,7 @@ class Protected:
         return (*paths, self._which_outputs(), *self._repository.signature())
 
     def _which_outputs(self) -> object:
-        """Whether the session has outputs. A view that was made before the first output does not show them."""
+        """What is at the session's two output paths. A view that was made before the first output shows nothing."""
         if self._outputs is None:
             return None
         return tuple(self._root.kind(path) for path in (self._outputs.stored, self._outputs.shown))
@@ -136,10 +136,10 @@ class Protected:
             return  # what a link leads to is hidden by its own path
         yield from self._way_to(relative, writable=writable)
         kind = self._kind(relative) if self._is_reached(relative) else "absent"
-        if kind != "absent" or (
-            writable and self._is_reached(relative) and self._stubs.ensure(relative, file=not directory)
-        ):
-            yield self._mask(relative, kind == "file" or (kind == "absent" and not directory))
+        if kind != "absent":
+            yield self._mask(relative, kind == "file")
+        elif writable and self._is_reached(relative) and self._stubs.ensure(relative, file=not directory):
+            yield self._mask(relative, not directory)
 
     def lock_away(self, relative: str, *, writable: bool) -> Iterator[Mount]:
         """Put something that cannot be read in the place of a secret file, or of a directory that a rule denies."""

@@ -31,8 +31,8 @@ class SessionDirectory:
         made: list[tuple[str, int]] = []
         self.remove: Callable[[], object] = weakref.finalize(self, _remove, made)
         try:
-            made += [leftovers.make_directory(parents[0])]
-            made += [leftovers.make_directory(parents[1])]
+            for parent in parents:
+                made.append(leftovers.make_directory(parent))
         except OSError:
             self.remove()
             raise

@@ -13,17 +13,15 @@ MAX_FILES = 200
 MAX_BYTES = 16 << 20
 """Bytes of the largest file that is decoded."""
 _NEXT = r"[\x80-\xbf]"
-NOT_UTF8 = "(?-u:" + "|".join(
-    [
-        rf"(?:^|[\x00-\x7f]){_NEXT}",
-        r"[\xc0\xc1\xf5-\xff]",
-        rf"[\xc2-\xdf](?:[^\x80-\xbf]|$|{_NEXT}{{2}})",
-        rf"[\xe0-\xef](?:{_NEXT}?(?:[^\x80-\xbf]|$)|{_NEXT}{{3}})",
-        rf"[\xf0-\xf4](?:{_NEXT}{{0,2}}(?:[^\x80-\xbf]|$)|{_NEXT}{{4}})",
-        r"\xe0[\x80-\x9f]|\xed[\xa0-\xbf]|\xf0[\x80-\x8f]|\xf4[\x90-\xbf]",
-    ]
+_OTHER_BYTES = (
+    rf"(?:^|[\x00-\x7f]){_NEXT}",
+    r"[\xc0\xc1\xf5-\xff]",
+    rf"[\xc2-\xdf](?:[^\x80-\xbf]|$|{_NEXT}{{2}})",
+    rf"[\xe0-\xef](?:{_NEXT}?(?:[^\x80-\xbf]|$)|{_NEXT}{{3}})",
+    rf"[\xf0-\xf4](?:{_NEXT}{{0,2}}(?:[^\x80-\xbf]|$)|{_NEXT}{{4}})",
+    r"\xe0[\x80-\x9f]|\xed[\xa0-\xbf]|\xf0[\x80-\x8f]|\xf4[\x90-\xbf]",
 )
-NOT_UTF8 += ")"
+NOT_UTF8 = f"(?-u:{'|'.join(_OTHER_BYTES)})"
 """Bytes that are not UTF-8, as ripgrep searches for them."""
 NOT_UTF8_IN_PYTHON = Translation("[\udc80-\udcff]", "")
 """The same for the search in Python, which decodes them to lone surrogates."""

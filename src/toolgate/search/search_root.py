@@ -85,7 +85,7 @@ def _exists(directory: int, path: str) -> bool:
 
 
 def _has_git(directory: int) -> bool:
-    """Whether there is a `.git` (or another one) here or one level down; True if there is too much to check."""
+    """Whether version control keeps files here, or git does one level down; True if there is too much to check."""
     if any(_exists(directory, name) for name in VERSION_CONTROL):
         return True
     with scan_directory(directory) as entries:

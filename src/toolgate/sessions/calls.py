@@ -12,7 +12,8 @@ from toolgate.sessions.driver import Row, Transaction
 from toolgate.sessions.event_log import EventWriter, as_json, clean
 from toolgate.sessions.types import CallRow
 
-_COLUMNS = "SELECT session_id, turn_id, call_id, ordinal, tool_name, state, status, code FROM tool_calls"
+_NAMES = ("session_id", "turn_id", "call_id", "ordinal", "tool_name", "state", "status", "code")
+_COLUMNS = f"SELECT {', '.join(_NAMES)} FROM tool_calls"
 _KEY = "session_id = ?1 AND turn_id = ?2 AND call_id = ?3"
 _EARLIER = {
     "decision": "('proposed')",
@@ -27,12 +28,14 @@ _NEVER_RAN: dict[str, Any] = {
     "text": "The process ended before the call began; it did not run.",
     "uncertain": False,
 }
-_UNKNOWN: dict[str, Any] = {
+"""The result of a call that had not started when its process ended."""
+UNCERTAIN: dict[str, Any] = {
     "status": "error",
     "code": "EXECUTION_ERROR",
     "text": "The process ended while the call ran; nobody knows how far it got.",
     "uncertain": True,
 }
+"""The result of a call that had started when its process ended."""
 
 
 def propose(writer: EventWriter, calls: Iterable[ToolCall]) -> None:
@@ -115,8 +118,7 @@ def of_session(transaction: Transaction, session_id: str) -> list[CallRow]:
 
 
 def _call(row: Row) -> CallRow:
-    names = ("session_id", "turn_id", "call_id", "ordinal", "tool_name", "state", "status", "code")
-    return CallRow(**dict(zip(names, row, strict=True)))
+    return CallRow(**dict(zip(_NAMES, row, strict=True)))
 
 
 def close_after_crash(writer: EventWriter) -> tuple[CallRow, ...]:
@@ -127,7 +129,7 @@ def close_after_crash(writer: EventWriter) -> tuple[CallRow, ...]:
     for call in rows:
         if call.state == "started":
             uncertain.append(call.model_copy(update={"state": "unknown"}))
-            _close(writer, call, "unknown", _UNKNOWN)
+            _close(writer, call, "unknown", UNCERTAIN)
         else:
             _close(writer, call, "finished", _NEVER_RAN)
     return tuple(uncertain)

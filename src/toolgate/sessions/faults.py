@@ -99,12 +99,13 @@ def from_postgres(error: Exception, address: str) -> ToolgateError:
     )
 
 
-_NO_DAMAGE: Final = r"error code[ =](\d+)"
+_ERROR_CODE: Final = r"error code[ =](\d+)"
+"""How a check writes an error of SQLite's; any other finding is damage."""
 
 
 def from_check(finding: str, path: str) -> ToolgateError:
-    """What a check of the file found: a disk that cannot be read, or damage."""
-    code = re.search(_NO_DAMAGE, finding)
+    """The error for what a check of the file found: a disk that cannot be read, or damage."""
+    code = re.search(_ERROR_CODE, finding)
     primary = sqlite3.SQLITE_CORRUPT if code is None else int(code[1]) & 0xFF
     if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return damaged(path, finding)
@@ -137,7 +138,7 @@ def newer(address: str, revision: str) -> StoreError:
 
 
 def damaged(path: str, finding: str) -> DamagedFile:
-    """What a check of the file found."""
+    """A file in which a check found damage."""
     what, advice = _ADVICE[sqlite3.SQLITE_CORRUPT]
     return DamagedFile(f"The database {path} {what} ({finding}). {advice}")
 

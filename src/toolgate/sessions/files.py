@@ -19,8 +19,10 @@ from toolgate.system import O_BINARY, O_CLOEXEC, O_DIRECTORY
 
 CHECKED_AT_ONCE = 32 * 1024 * 1024
 """Bytes up to which a file is checked before it is used; a larger one is checked while it is used."""
-VERSION_TABLE = "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
-VERSION_TABLE += "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+VERSION_TABLE = (
+    "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+    "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
 
 
 def apply_schema(connection: sqlite3.Connection) -> None:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
 
 from toolgate.protocol.calls import ToolCall
 from toolgate.sessions import summaries, transcript
+from toolgate.sessions.calls import UNCERTAIN
 from toolgate.sessions.driver import Transaction
 from toolgate.sessions.event_log import EventWriter, as_json
 from toolgate.sessions.transcript_cache import NOTHING, CachedTranscript
 from toolgate.sessions.types import Context, Lease
 
-_UNCERTAIN: Final[dict[str, Any]] = {
-    "status": "error",
-    "code": "EXECUTION_ERROR",
-    "text": "The process ended while the call ran; nobody knows how far it got.",
-    "uncertain": True,
-}
 _OF_TURN = "session_id = ?1 AND turn_id = ?2"
 
 
@@ -107,5 +101,5 @@ def _give_up(writer: EventWriter, calls: list[ToolCall]) -> None:
             "AND state = 'started'",
             *(writer.session_id, writer.turn_id, call.id, writer.now),
         )
-        writer.event("call_finished", as_json({"call_id": call.id, "tool_name": call.name, **_UNCERTAIN}))
+        writer.event("call_finished", as_json({"call_id": call.id, "tool_name": call.name, **UNCERTAIN}))
         transcript.write(writer, transcript.unanswered(call.id))

@@ -1,9 +1,9 @@
 """Checks SQLite's own log (`-wal`): whether SQLite has read every transaction that was acknowledged.
 
-SQLite reads its log up to the first incomplete frame and ignores the rest. After a crash that is right:
-the last transaction may be incomplete, and it was never acknowledged. But a frame that is damaged in the middle also
-loses every transaction after it. The two cases differ: each commit waits for the disk, so if two commits follow a
-damaged frame, at least one of them was acknowledged.
+SQLite reads its log up to the first incomplete frame and ignores the rest. After a crash that is right: the last
+transaction may be incomplete, and it was never acknowledged. But a frame that is damaged in the middle also loses every
+transaction after it. The two cases differ: each commit waits for the disk, so if two commits follow a damaged frame, at
+least one of them was acknowledged.
 """
 
 from __future__ import annotations

@@ -169,6 +169,7 @@ def _deliver(jobs: list[_Job]) -> None:
 
 
 def _settle(jobs: list[_Job]) -> None:
+    """Give the callers that still wait their results or errors."""
     for job in jobs:
         if job.future.done():  # the caller was cancelled
             continue

@@ -19,8 +19,7 @@ _NEEDED = "builtin enable exit set trap printf pwd dirs umask declare alias shop
 _RESTORE = rf"\unset -f builtin enable; \builtin enable {_NEEDED} || \enable {_NEEDED}"
 """Passes on the exit status even if a command has disabled builtins."""
 _FIXED_SHOPTS = frozenset({b"login_shell", b"restricted_shell", b"extdebug"})
-
-
+"""Options that are not restored."""
 _TERM = "xterm-256color"
 
 

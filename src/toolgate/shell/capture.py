@@ -17,7 +17,9 @@ _SHOWN_AT_ONCE = 16 * 1024
 _SAMPLE = 4096
 
 Opener = Callable[[], tuple[str, int]]
+"""Creates the file for the whole output; returns its path and descriptor."""
 Listener = Callable[[str], None]
+"""Gets the text as it comes."""
 
 
 class Capture:

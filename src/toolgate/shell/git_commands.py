@@ -90,24 +90,20 @@ def only_reads(command: str, state: ShellState, first: Mapping[bytes, bytes]) ->
 
     `first` is the session's first environment. A variable that changes which programs run counts as a change.
     """
-    now = state.environment
-    if (
-        len(command) > _MAX_READ
-        or _redefines(state)
-        or any(
-            now.get(name) != first.get(name) and SENSITIVE.fullmatch(name.decode(errors="replace"))
-            for name in {*now, *first}
-        )
-    ):
+    if len(command) > _MAX_READ or _redefines(state) or _has_changed_programs(state.environment, first):
         return False
     try:
-        for statement in _NoJobs(command, 0).program().statements:
-            for pipeline in statement.pipelines:
-                if not all(map(_only_prints, pipeline.commands)):
-                    return False
+        code = _NoJobs(command, 0).program()
     except UnparsableError:
         return False
-    return True
+    pipelines = [pipeline for statement in code.statements for pipeline in statement.pipelines]
+    return all(_only_prints(part) for pipeline in pipelines for part in pipeline.commands)
+
+
+def _has_changed_programs(now: Mapping[bytes, bytes], first: Mapping[bytes, bytes]) -> bool:
+    """Whether a variable that changes which programs run has another value than at first."""
+    changed = [name for name in {*now, *first} if now.get(name) != first.get(name)]
+    return any(SENSITIVE.fullmatch(name.decode(errors="replace")) for name in changed)
 
 
 def _only_prints(command: Simple | Compound) -> bool:
@@ -123,10 +119,11 @@ def _only_prints(command: Simple | Compound) -> bool:
 
 
 def _redefines(state: ShellState) -> bool:
+    """Whether the shell's state gives one of these commands another meaning, or ends or reads lines differently."""
     names = state.function_names | {name.decode(errors="replace") for name in state.aliases}
-    return (
-        bool(names & (_OTHERS | {"git"})) or state.options.get(b"errexit", False) or state.options.get(b"noglob", False)
-    )
+    if names & (_OTHERS | {"git"}):
+        return True
+    return state.options.get(b"errexit", False) or state.options.get(b"noglob", False)
 
 
 class _Reader:
@@ -256,11 +253,7 @@ class _Reader:
         for part in parts:
             if part.kind in ("bare", "quoted"):
                 text += part.text
-            elif (
-                part.kind == "variable"
-                and _VARIABLE.fullmatch(part.text)
-                and not part.text.startswith(("GIT_", "BASH"))
-            ) or (part.kind == "run" and part.code is not None and not part.feeds and _is_heredoc(part.code)):
+            elif _is_value(part):
                 text += "\0"
             else:
                 raise _OtherCodeError
@@ -274,6 +267,13 @@ def _starts_with_pattern(word: Lexeme) -> bool:
     """Whether a word may expand to file names, one of which may look like an option."""
     parts = (Part("bare", word.raw),) if word.parts is None else word.parts
     return bool(parts) and parts[0].kind == "bare" and _PATTERN.match(parts[0].text) is not None
+
+
+def _is_value(part: Part) -> bool:
+    """Whether a part is an ordinary variable, or a text that a here-document holds."""
+    if part.kind == "variable":
+        return _VARIABLE.fullmatch(part.text) is not None and not part.text.startswith(("GIT_", "BASH"))
+    return part.kind == "run" and part.code is not None and not part.feeds and _is_heredoc(part.code)
 
 
 def _is_heredoc(code: Sequence) -> bool:

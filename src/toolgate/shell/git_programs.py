@@ -44,15 +44,19 @@ def git_programs(files: Files, directory: str, verb: str) -> tuple[str, ...]:
     for top in _above(directory):
         for repository in _repositories(files, top):
             found.update(dict.fromkeys(_programs(files, repository, verb)))
-            try:
-                links = _submodules(files, repository)
-            except UnreadableIndexError:
-                links = frozenset()
-                found[_UNREADABLE] = None
-            for link in links:
-                for nested in _repositories(files, posixpath.normpath(posixpath.join(top, link))):
-                    found.update(dict.fromkeys(_programs(files, nested, verb)))
+            found.update(dict.fromkeys(_programs_of_submodules(files, top, repository, verb)))
     return tuple(found)
+
+
+def _programs_of_submodules(files: Files, top: str, repository: str, verb: str) -> Iterator[str]:
+    try:
+        links = _submodules(files, repository)
+    except UnreadableIndexError:
+        yield _UNREADABLE
+        return
+    for link in links:
+        for nested in _repositories(files, posixpath.normpath(posixpath.join(top, link))):
+            yield from _programs(files, nested, verb)
 
 
 def _above(directory: str) -> Iterator[str]:

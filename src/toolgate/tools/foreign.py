@@ -82,13 +82,13 @@ def to_response(name: str, value: Any) -> ToolResponse:
         return value
     if isinstance(value, dict):
         if isinstance(value.get("error"), str):
-            return _old_style(name, value)
+            return _reported_failure(name, value)
         if value.keys() >= _ENVELOPE_KEYS:
             return ToolResponse.model_validate(value)
     return ToolResponse.success({"result": value}, f"{name} returned a result.")
 
 
-def _old_style(name: str, value: dict[str, Any]) -> ToolResponse:
+def _reported_failure(name: str, value: dict[str, Any]) -> ToolResponse:
     """The failure of a tool that returns `"error": "Error: …"`; its other members are kept as data."""
     data = {key: item for key, item in value.items() if key != "error"}
     if value.keys() >= _ENVELOPE_KEYS:

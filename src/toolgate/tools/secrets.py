@@ -9,7 +9,7 @@ from toolgate.workspace.oserrors import quote
 
 
 def reveals_plan(context: ToolContext, verb: str, path: str) -> Plan | None:
-    """The plan of a call that shows a secret file; None if the file is none. Raises `ToolError` if a rule denies it."""
+    """The plan of a call that shows a secret file; None for any other file. Raises `ToolError` if a rule denies it."""
     try:
         guarded = context.guard.judge(path)
     except ToolError:  # not a path of the project, or no workspace; the call reports that itself

@@ -43,7 +43,6 @@ class MarkdownWriter(HTMLParser):
         self._lists: list[int] = []
         self._links: list[str] = []
         self._pre = 0
-        self._quotes = 0
 
     @property
     def text(self) -> str:
@@ -93,7 +92,6 @@ class MarkdownWriter(HTMLParser):
         elif tag in ("td", "th"):
             self._write("| ")
         elif tag == "blockquote":
-            self._quotes += 1
             self._write("\n\n> ")
         elif tag in _BLOCKS:
             self._write("\n" if tag in ("tr", "dt", "dd") else "\n\n")
@@ -125,7 +123,6 @@ class MarkdownWriter(HTMLParser):
         elif tag == "tr":
             self._write("|")
         else:
-            self._quotes -= tag == "blockquote" and self._quotes > 0
             self._write("\n\n")
 
     def handle_data(self, data: str) -> None:

@@ -100,10 +100,9 @@ def shorter(text: str, limit: int, hidden: int = 0) -> str:
 
 def _changed(old: str, new: str) -> tuple[int, int]:
     """Return how many characters both texts begin and end with alike, in whole lines and without the context."""
-    shorter = min(len(old), len(new))
-    first = alike(shorter, lambda a, b: old[a:b] == new[a:b])
     o, n = len(old), len(new)
-    end = alike(shorter - first, lambda a, b: old[o - b : o - a] == new[n - b : n - a])
+    first = alike(min(o, n), lambda a, b: old[a:b] == new[a:b])
+    end = alike(min(o, n) - first, lambda a, b: old[o - b : o - a] == new[n - b : n - a])
     for _ in range(CONTEXT + 1):
         first = old.rfind("\n", 0, max(first, 0)) if first > 0 else -1
     edge = len(old) - end
@@ -113,7 +112,7 @@ def _changed(old: str, new: str) -> tuple[int, int]:
 
 
 def alike(size: int, holds: Callable[[int, int], bool]) -> int:
-    """Return the largest number up to `size` for which `holds(0, number)`; what is known already is not asked again."""
+    """Return the largest number up to `size` for which `holds(0, number)`. No part is compared twice."""
     low, high = 0, size
     while low < high:
         middle = (low + high + 1) // 2

@@ -8,7 +8,7 @@ from typing import Any
 Key = tuple[int, int, int, int]
 """Device, inode, size and modification time: these survive a rename, and any write changes them."""
 MAX_REVERSIBLE = 64 << 20
-"""Bytes of an old content that the journal keeps for long; a larger one pushes the others out, and soon itself."""
+"""Bytes of the largest old content that undo can restore. A larger one would push out the others, and soon itself."""
 
 
 def can_keep(size: int) -> bool:

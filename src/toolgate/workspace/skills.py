@@ -44,29 +44,29 @@ class Skills:
     def all(self) -> list[Skill]:
         """The valid skills, as the files are now: the user's before the project's."""
         found: dict[str, Skill] = {}
-        for folder in self._folders:
-            with opened(folder) as fd:
-                for name in [] if fd is None else entries(fd):
-                    if len(found) < _MAX_SKILLS and name not in found and fd is not None:
-                        self._add(found, folder, fd, name)
+        for folder, fd in self._open_folders():
+            for name in entries(fd):
+                if len(found) >= _MAX_SKILLS or name in found:
+                    continue
+                skill = self._found(folder, fd, name)
+                if skill is not None:
+                    found[name] = skill
         return list(found.values())
 
     def read(self, name: str, file: str = "") -> tuple[Skill, str, list[str]]:
         """A skill, the text of its body or of one of its files, and the names of its files. Raises `ToolError`."""
         for folder, fd in self._open_folders():
-            if re.fullmatch(_NAME, name) and (skill := self._found(folder, fd, name)) is not None:
-                with _inside(fd, name, follow=folder.follows_links) as inside:
-                    text = (
-                        _part(inside, file)
-                        if file
-                        else split_front_matter(read_text(inside, _FILE, _MAX_FILE_BYTES))[1]
+            skill = self._found(folder, fd, name) if re.fullmatch(_NAME, name) else None
+            if skill is None:
+                continue
+            with _inside(fd, name, follow=folder.follows_links) as inside:
+                text = _part(inside, file) if file else _body(inside)
+                self._require_plain(skill, file or _FILE)
+                if reason := secret_name(file) or secret_content(text[:SNIFFED].encode()):
+                    raise ToolError(
+                        ErrorCode.ACCESS_DENIED, f"{file[:200] or _FILE!r} may hold {reason}.", "Do without it."
                     )
-                    self._require_plain(skill, file or _FILE)
-                    if reason := secret_name(file) or secret_content(text[:SNIFFED].encode()):
-                        raise ToolError(
-                            ErrorCode.ACCESS_DENIED, f"{file[:200] or _FILE!r} may hold {reason}.", "Do without it."
-                        )
-                    return skill, text, list(_files(inside))
+                return skill, text, list(_files(inside))
         known = ", ".join(skill.name for skill in self.all()) or "none"
         raise ToolError(ErrorCode.NOT_FOUND, f"There is no skill {name[:64]!r}.", f"The skills are: {known}.")
 
@@ -76,15 +76,11 @@ class Skills:
             require_plain(self._workspace, f"{skill.path}/{file.removeprefix('./')}")
 
     def _open_folders(self) -> Iterator[tuple[Folder, int]]:
+        """Yield the folders that exist with their descriptors, which are closed after their turn."""
         for folder in self._folders:
             with opened(folder) as fd:
                 if fd is not None:
                     yield folder, fd
-
-    def _add(self, found: dict[str, Skill], folder: Folder, fd: int, name: str) -> None:
-        skill = self._found(folder, fd, name)
-        if skill is not None:
-            found[name] = skill
 
     def _found(self, folder: Folder, fd: int, name: str) -> Skill | None:
         """The skill in a folder of that name; None if there is none or it is invalid, which is reported once."""
@@ -123,6 +119,11 @@ def _inside(fd: int, name: str, *, follow: bool) -> Iterator[int]:
         yield inside
     finally:
         os.close(inside)
+
+
+def _body(fd: int) -> str:
+    """The text of `SKILL.md` without its keys."""
+    return split_front_matter(read_text(fd, _FILE, _MAX_FILE_BYTES))[1]
 
 
 def _part(fd: int, path: str) -> str:

@@ -202,21 +202,10 @@ class StagedChange:
         A settled file to which nothing happened since it was staged is not read again.
         """
         change = self._change
-        before = None
         source = open_old(self.directory, change.target)
-        if source is None:
-            if change.before != ABSENT:
-                raise conflict(self.typed)
-        else:
-            try:
-                old = os.fstat(source)
-                if self._seen is None or identity(self._seen) != identity(old):
-                    if not is_as_planned(source, change.before, change.old):
-                        raise conflict(self.typed)
-                    take_over(self._temporary.fd, source, old, self.typed)
-            finally:
-                os.close(source)
-            before = Snapshot.of(old)
+        if source is None and change.before != ABSENT:
+            raise conflict(self.typed)
+        before = None if source is None else self._checked(source)
         self._replaces = before is not None
         return Write(
             path=change.target.path,
@@ -225,6 +214,18 @@ class StagedChange:
             made=self.made,
             kept=None if before is None else (self.directory, self._name),
         )
+
+    def _checked(self, source: int) -> Snapshot:
+        """Return the state of the old file, and close it. The new one takes over its owner, mode and attributes."""
+        try:
+            old = os.fstat(source)
+            if self._seen is None or identity(self._seen) != identity(old):
+                if not is_as_planned(source, self._change.before, self._change.old):
+                    raise conflict(self.typed)
+                take_over(self._temporary.fd, source, old, self.typed)
+        finally:
+            os.close(source)
+        return Snapshot.of(old)
 
     def publish(self) -> Written:
         """Give the file its name."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.shell.hints.kit import ending
+from tests.shell.hints.kit import FILE, MEMORY, PROCESSES, ending
 from tests.support.privileges import UIDS
 from tests.support.shells import Shells, shells_for
 from toolgate.shell.hints import hint
@@ -17,9 +17,6 @@ PROTECTED = "The sandbox keeps .git read-only"
 ELSEWHERE = "The sandbox lets commands write only in the project and in /tmp."
 RUNTIME = "'.toolgate' belongs to the runtime and is hidden from commands"
 HIDDEN = "is not shown"
-FILE, MEMORY, PROCESSES = (
-    f"The command hit the limit on {what}." for what in ("the size of a file", "memory", "the number of processes")
-)
 CONNECT = "python3 -I -c \"import socket; socket.create_connection(('1.1.1.1', 80), 2)\""
 OPEN = "python3 -I -c \"import urllib.request as u; u.urlopen('http://example.com')\""
 FORK = "python3 -I -c 'import os, time\nfor i in range(200):\n  if not os.fork(): time.sleep(3); os._exit(0)'"

@@ -5,14 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.shell.hints.kit import MEMORY
 from tests.support.privileges import UIDS
 from tests.support.shells import Shells, shells_for
 from toolgate.shell.options import MIB, ShellOptions
 from toolgate.shell.session import ShellSession
-
-FILE, MEMORY, PROCESSES = (
-    f"The command hit the limit on {what}." for what in ("the size of a file", "memory", "the number of processes")
-)
 
 
 @pytest.fixture(params=UIDS)

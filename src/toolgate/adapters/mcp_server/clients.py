@@ -125,7 +125,7 @@ class Clients:
             client.calls -= 1
             client.last_used = time.monotonic()
 
-    def clients(self) -> list[ServerSession]:
+    def sessions(self) -> list[ServerSession]:
         """List the sessions of all clients that can receive messages."""
         return [client.session for client in self._states.values() if client.session is not None]
 

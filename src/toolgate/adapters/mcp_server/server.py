@@ -54,8 +54,8 @@ class _Handlers:
         if listing == self._announced:
             return
         self._announced = listing
-        for client in self.clients.clients():
-            await client.send_tool_list_changed()
+        for session in self.clients.sessions():
+            await session.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
 
     def _listing(self) -> list[dict[str, Any]]:

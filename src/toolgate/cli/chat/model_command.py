@@ -102,22 +102,21 @@ class ModelCommand:
         answer = await self._host.ask(translate("Whose model? (number)"))
         if not answer.isdecimal() or not 1 <= int(answer) <= len(rows):
             raise UsageError(translate("that is none of the numbers; nothing was changed"))
-        return await self._completed(rows[int(answer) - 1][1], own["id"])
+        chosen = rows[int(answer) - 1][1]
+        return await self._completed(chosen, is_own_server=chosen.provider == own["id"])
 
-    async def _completed(self, choice: Choice, own: str) -> Choice:
-        """The choice with its address and key."""
+    async def _completed(self, choice: Choice, *, is_own_server: bool) -> Choice:
+        """The choice with its address and key. A server that was found on this machine has both."""
         from toolgate.models.setup import Choice
 
-        address = choice.base_url
-        if choice.provider == own and address is None:
+        if choice.base_url is not None:
+            return choice
+        address, optional = None, ""
+        if is_own_server:
             address = await self._host.ask(translate("Its address? (such as http://127.0.0.1:8080/v1)"))
-        found = choice.base_url is not None
-        optional = translate(", or nothing if it needs none") if choice.provider == own else ""
-        key = (
-            ""
-            if found
-            else await self._host.ask(translate("The key{optional}? (it is not shown)", optional=optional), hidden=True)
-        )
+            optional = translate(", or nothing if it needs none")
+        question = translate("The key{optional}? (it is not shown)", optional=optional)
+        key = await self._host.ask(question, hidden=True)
         return Choice(provider=choice.provider, base_url=address, api_key=key or None)
 
 

@@ -248,20 +248,16 @@ class Chat:
         """Print a call with its complete output."""
         cards = self._view.cards
         wanted = len(cards) if number is None else number
-        if not 1 <= wanted <= len(cards):
-            there = (
-                translate("the calls are 1 to {count}", count=len(cards))
-                if cards
-                else translate("no call was made yet")
-            )
+        if not cards:
+            self.say(translate("There is no call: no call was made yet."), "yellow")
+        elif not 1 <= wanted <= len(cards):
+            count = len(cards)
             self.say(
-                translate("There is no call {wanted}: {there}.", wanted=wanted or "", there=there).replace(
-                    "call :", "call:"
-                ),
+                translate("There is no call {wanted}: the calls are 1 to {count}.", wanted=wanted, count=count),
                 "yellow",
             )
-            return
-        self._region.print(cards[wanted - 1].whole(self._canvas))
+        else:
+            self._region.print(cards[wanted - 1].whole(self._canvas))
 
     async def recall(self) -> None:
         """Show the end of a continued session."""

@@ -250,9 +250,7 @@ class TurnView:
         if cards:
             cards = [*beside, *cards]
             return [*gap, *text, "", *cards] if self._kind not in ("", "card") or text else cards
-        left = duration(max(0.0, self._retry_at - now))
-        word = self._activity.format(seconds=left) or (translate("writing") if text else translate("thinking"))
-        word = translate("stopping") if self._stopping else word
+        word = self._activity_word(now, is_writing=bool(text))
         approvals = translate(APPROVAL_WORDS[self._conversation.approval_mode])
         took = duration(now - self._began) if now - self._began >= 1 else ""
         status = self._canvas.line(
@@ -269,6 +267,14 @@ class TurnView:
             ),
         )
         return [*gap, *text, "", *beside, status]
+
+    def _activity_word(self, now: float, *, is_writing: bool) -> str:
+        """Return what the turn does at the moment, in a word or a few."""
+        if self._stopping:
+            return translate("stopping")
+        if self._activity:
+            return self._activity.format(seconds=duration(max(0.0, self._retry_at - now)))
+        return translate("writing") if is_writing else translate("thinking")
 
     def _print(self, kind: str, lines: list[str]) -> None:
         """Print lines permanently, after a blank line if their kind has changed."""

@@ -78,7 +78,9 @@ class TypedAhead:
             hint = translate("  Esc takes it back") if number == len(self.messages) else ""
             shown = clip([(translate("  queued  "), "dim"), _one_row(message)], canvas.columns - 1 - cell_len(hint))
             rows.append(canvas.line(*shown, (hint, "dim")))
-        return ["", *rows, *([canvas.line(("❯ ", "cyan"), _end(self.line, canvas.columns - 5), "▏")] * bool(self.line))]
+        if self.line:
+            rows.append(canvas.line(("❯ ", "cyan"), _end(self.line, canvas.columns - 5), "▏"))
+        return ["", *rows]
 
 
 def _one_row(text: str) -> str:

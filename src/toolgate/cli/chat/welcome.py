@@ -121,31 +121,14 @@ async def session_recap(canvas: Canvas, conversation: Conversation) -> list[str]
             (translate(" · {value} · {count} turns", value=session.mode.value, count=len(turns)), "dim"),
         ),
     ]
-    if len(history) > _RECAP_MESSAGES:
-        lines.append(
-            canvas.line(
-                (
-                    translate(
-                        "… {count} earlier messages: toolgate sessions show {id}",
-                        count=len(history) - _RECAP_MESSAGES,
-                        id=session.id,
-                    ),
-                    "dim",
-                )
-            )
-        )
-    since = history[-_RECAP_MESSAGES].seq if len(history) > _RECAP_MESSAGES else 0
+    since, more = 0, len(history) - _RECAP_MESSAGES
+    if more > 0:
+        since = history[-_RECAP_MESSAGES].seq
+        note = translate("… {count} earlier messages: toolgate sessions show {id}", count=more, id=session.id)
+        lines.append(canvas.line((note, "dim")))
     for event in shown:
-        if event.seq < since:
-            continue
-        if event.kind == "call_finished":
-            lines.append(_earlier_card(canvas, event.payload))
-        elif event.payload["role"] == "user":
-            images = [StoredImage(**image) for image in event.payload.get("images") or ()]
-            lines += ["", *draw_prompt(canvas, event.payload["content"])]
-            lines += [canvas.line((f"  ▣ {visible(described([image]), keep='')}", "dim")) for image in images]
-        else:
-            lines += ["", *draw_markdown(canvas, event.payload["content"])]
+        if event.seq >= since:
+            lines += _earlier_event(canvas, event)
     if await _created_mode(conversation) is not session.mode:
         words = translate("It was started in coding; without --coding it continues in chat_safe.")
         lines += ["", canvas.line((words, "yellow"))]
@@ -171,6 +154,18 @@ async def _shown_events(conversation: Conversation, session_id: str) -> list[Eve
         elif event.kind == "message" and payload["role"] in ("user", "assistant") and payload["content"].strip():
             shown.append(event)
     return shown
+
+
+def _earlier_event(canvas: Canvas, event: Event) -> list[str]:
+    """Draw a message or a call of an earlier turn."""
+    payload = event.payload
+    if event.kind == "call_finished":
+        return [_earlier_card(canvas, payload)]
+    if payload["role"] != "user":
+        return ["", *draw_markdown(canvas, payload["content"])]
+    images = [StoredImage(**image) for image in payload.get("images") or ()]
+    names = [canvas.line((f"  ▣ {visible(described([image]), keep='')}", "dim")) for image in images]
+    return ["", *draw_prompt(canvas, payload["content"]), *names]
 
 
 def _earlier_card(canvas: Canvas, payload: dict[str, Any]) -> str:

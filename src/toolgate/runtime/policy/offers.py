@@ -46,8 +46,7 @@ def choices_of(
     """The choices for a call, the narrowest first; empty if it is asked about every time.
 
     A rule is offered only if it would have allowed this call. It cannot override a rule of another layer that asks, a
-    danger, or a missing sandbox. `resolved_paths` and `fingerprint` are the
-    call's own, if the caller has them already.
+    danger, or a missing sandbox. `resolved_paths` and `fingerprint` are the call's own, if the caller has them already.
     """
     if not policy.can_remember(plan):
         return ()
@@ -127,10 +126,9 @@ def _of_paths(tool_name: str, arguments: dict[str, Any], plan: Plan, project: st
     if not plan.reversible or len(plan.resources) != 1 or "path" not in arguments:
         return
     path = plan.resources[0]
-    tools = WRITERS if tool_name in WRITERS else (tool_name,)
-
     if path in ("", ".") or _WILD & set(path):
         return
+    tools = WRITERS if tool_name in WRITERS else (tool_name,)
     yield "file", f"edits to {path}", _allowing(tool_name, project, args={"path": path}), tools
     folder = posixpath.dirname(path)
     if folder:  # a rule for the root would allow every edit; the approval mode accept_edits is for that

@@ -25,10 +25,8 @@ def path_rules(rules: Iterable[PlacedRule]) -> PathRules:
 
 def denials(rules: Iterable[PlacedRule], tool_name: str, call: CallToMatch) -> Iterator[Verdict]:
     """What rules that deny reading a path say about a call of another tool."""
-    if tool_name in (
-        READER,
-        SHELL,
-    ):  # read_file has been judged by these rules already; from commands the sandbox hides the files
+    # read_file has been judged by these rules already; from commands the sandbox hides the files
+    if tool_name in (READER, SHELL):
         return
     given = [value for name, value in call.arguments.items() if is_path_name(name)]
     paths = [path for value in given for path in (value if isinstance(value, list) else [value])]

@@ -38,9 +38,9 @@ class Pin:
 
     relative: str
     file: bool
-    """What to create there while it does not exist."""
+    """Whether it is a file, and not a directory."""
     made: bool = True
-    """Whether something is created there while it does not exist."""
+    """Whether an empty one is created there while it does not exist."""
 
 
 class Repository:

@@ -19,12 +19,16 @@ _TOO_LARGE = 153  # 128 + SIGXFSZ
 
 
 def limit_hint(ended: FinishedCommand) -> str:
-    """Return which limit the command reached."""
+    """Return which limit the command reached, and what to do; empty if it reached none."""
     killed = ended.exit_code == _TOO_LARGE and str(_TOO_LARGE) not in ended.command
     if killed or ended.says(_FILE):
-        return "The command hit the limit on the size of a file."
+        return _reached("the size of a file", "Write smaller files", "FILE_MB")
     if ended.out_of_memory or ended.says(_MEMORY):
-        return "The command hit the limit on memory."
+        return _reached("memory", "Work on less at a time", "MEMORY_MB")
     if ended.says(_PROCESSES):
-        return "The command hit the limit on the number of processes."
+        return _reached("the number of processes", "Start fewer at a time", "PROCESSES")
     return ""
+
+
+def _reached(what: str, step: str, setting: str) -> str:
+    return f"The command hit the limit on {what}. {step}; the operator can raise TOOLGATE_SHELL_{setting}."

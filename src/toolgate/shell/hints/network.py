@@ -24,33 +24,34 @@ _WAITING = {
 }
 """Programs that wait for the network, and the arguments with which they do; empty for always."""
 _HERE = re.compile(r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0)(?:[:/].*)?")
+"""Addresses of this machine."""
 
 
 def network_hint(ended: FinishedCommand) -> str:
-    """Whether the command needed a network, which only full access has."""
+    """Return that the command needed a network, which only full access has; empty if it did not fail for that."""
     if ended.access == "full" or (ended.exit_code == 0 and not _MESSAGE.search(ended.stderr)):
         return ""
     programs = [words for words in ended.commands if _goes_out(words)]
     said = ended.says(_MESSAGE) or (None if ended.mounts else ended.says(_DENIED))
     if said is not None and (ended.exit_code != 0 or programs):
-        return _none(ended)
+        return _no_network(ended)
     for words in programs:
         silent = ended.exit_code in _SILENT.get(words[0], ())
         if ended.exit_code is not None and not silent:
             continue
         if any(_HERE.fullmatch(word) for word in words[1:]):
-            return _elsewhere(ended)
+            return _how_to_reach_servers(ended)
         if silent:
-            return _none(ended)
-        return f"'{words[0]}' may have waited for the network. {_none(ended)}"
+            return _no_network(ended)
+        return f"'{words[0]}' may have waited for the network. {_no_network(ended)}"
     return ""
 
 
-def _none(ended: FinishedCommand) -> str:
+def _no_network(ended: FinishedCommand) -> str:
     return f'There is no network with access="{ended.access}"; with access="full" a person is asked and it would work.'
 
 
-def _elsewhere(ended: FinishedCommand) -> str:
+def _how_to_reach_servers(ended: FinishedCommand) -> str:
     """Explain which commands reach a server in a background job: those with the same access."""
     if not ended.jobs:
         return ""

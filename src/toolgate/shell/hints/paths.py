@@ -20,7 +20,7 @@ _LOCK = re.compile(r"Unable to create '[^']*\.git/[^']*\.lock': Read-only file s
 
 
 def repository_hint(ended: FinishedCommand) -> str:
-    """Messages of git about denied paths, although the last program of the command line succeeded."""
+    """Return the hint for a path that git could not write, although the last program of the line succeeded."""
     return path_hint(ended) if ended.access == "write" and ended.mounts and ended.says(_LOCK) else ""
 
 

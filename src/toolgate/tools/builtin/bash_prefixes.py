@@ -34,8 +34,8 @@ _RUNNING_VERBS = frozenset("console dlx eval exec repl run script shell test-scr
 def prefixes_of(analysed: CommandPlan) -> tuple[tuple[str, ...], ...]:
     """The first words, the fewest first; empty if only the exact call can be remembered.
 
-    That is so unless the line is one command of a program that is known to run nothing that its words name, without
-    any danger, script, definition or variable.
+    Words are offered only for a line that is one command, without any danger, script, definition or variable. Its
+    program must be known not to run what its words name.
     """
     if analysed.dangers or analysed.unresolved or analysed.suspects or not analysed.plain:
         return ()
@@ -72,7 +72,7 @@ def _is_known(facts: Program, name: str, verb: str) -> bool:
 
 
 def _is_for_other_verbs(rule: AskRule, name: str, verb: str) -> bool:
-    """Whether a reason to ask is about first words that no command with this one has."""
+    """Whether a rule asks only about other verbs than this one."""
     only_verbs = rule.verbs and not (rule.options or rule.operands or rule.unknown)
     return name in _WITH_VERBS and bool(only_verbs) and verb not in rule.verbs
 

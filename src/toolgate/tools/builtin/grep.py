@@ -81,11 +81,10 @@ class GrepTool(Tool[GrepParams]):
         settings, guard, workspace = context.settings, context.guard, context.require_workspace()
         relative = workspace.relative(params.path)
         asked = quote(params.pattern) + (f" in {quote(relative)}" if relative != "." else "")
-        by_file = params.output != "lines"
         job = GrepJob(
             **params.model_dump(exclude={"limit", "output", "offset"}),
             limit=params.offset + params.limit,
-            by_file=by_file,
+            by_file=params.output != "lines",
             output_dir=settings.tool_output.dir,
             ripgrep=settings.shell.ripgrep,
             deadline=time.monotonic() + SECONDS,
@@ -105,21 +104,10 @@ class GrepTool(Tool[GrepParams]):
 
         shown, total = _counts(params, outcome)
         truncated = params.offset + shown < total or outcome.clipped > 0 or not outcome.complete
-        data: dict[str, Any] = {
-            "matches": outcome.matches,
-            "truncated": truncated,
-            "skipped": [{"path": path, "reason": reason} for path, reason in outcome.skipped[:MAX_SKIPPED]],
-        }
-        if params.output == "files":
-            data["files"] = [path for path, _ in outcome.by_file]
-        elif by_file:
-            data["counts"] = [{"file": path, "matches": count} for path, count in outcome.by_file]
-        if outcome.fallback:
-            data["fallback"] = "python"
         failed = any(reason not in ("binary", SECRET) for _, reason in outcome.skipped)
         build = ToolResponse.partial if truncated or outcome.fallback or failed else ToolResponse.success
         return build(
-            data,
+            _data(params, outcome, truncated=truncated),
             _text(asked, params, outcome),
             stats={
                 "total_matches": outcome.total,
@@ -150,6 +138,21 @@ def _rendered(match: dict[str, Any]) -> list[str]:
     ]
 
 
+def _data(params: GrepParams, outcome: Any, *, truncated: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "matches": outcome.matches,
+        "truncated": truncated,
+        "skipped": [{"path": path, "reason": reason} for path, reason in outcome.skipped[:MAX_SKIPPED]],
+    }
+    if params.output == "files":
+        data["files"] = [path for path, _ in outcome.by_file]
+    elif params.output == "count":
+        data["counts"] = [{"file": path, "matches": count} for path, count in outcome.by_file]
+    if outcome.fallback:
+        data["fallback"] = "python"
+    return data
+
+
 def _counts(params: GrepParams, outcome: Any) -> tuple[int, int]:
     """How many results are shown, and how many there are."""
     if params.output == "lines":
@@ -158,17 +161,10 @@ def _counts(params: GrepParams, outcome: Any) -> tuple[int, int]:
 
 
 def _text(asked: str, params: GrepParams, outcome: Any) -> str:
-    total = outcome.total
+    """What was found, what was left out, and what to do next."""
     shown, results = _counts(params, outcome)
     more = params.offset + shown < results
-    least = "" if outcome.complete else "at least "
-    parts = [f"Found {least}{_count(total, 'match', 'matches')} for {asked}"]
-    parts[0] += f" in {_count(outcome.files, 'file', 'files')}" if total else ""
-    what = "" if params.output == "lines" else " files"
-    if params.offset:
-        parts[0] += f", showing {shown}{what} from offset {params.offset}."
-    else:
-        parts[0] += f", showing the first {shown}{what}." if more else "."
+    parts = [_headline(asked, params, outcome, shown, more=more)]
     if not outcome.complete:
         parts.append("The search was stopped before its end: it took too long or found too much.")
     if outcome.clipped:
@@ -177,22 +173,8 @@ def _text(asked: str, params: GrepParams, outcome: Any) -> str:
         )
     if outcome.fallback:
         parts.append(f"{outcome.fallback} A slower search in Python was used instead.")
-    if outcome.decoded:
-        encodings = ", ".join(sorted(set(outcome.decoded.values())))
-        parts.append(
-            f"Not UTF-8, and searched as what they probably are ({encodings}): {named(list(outcome.decoded))}."
-        )
-    elif outcome.legacy_encoding:
-        parts.append(
-            f"The file is not UTF-8 (probably {outcome.legacy_encoding}): only its ASCII characters are searched, "
-            "so a pattern with others, or with '.' in their place, finds nothing; 'read_file' shows its text."
-        )
-    if outcome.not_decoded:
-        files = _count(outcome.not_decoded, "further file is", "further files are")
-        parts.append(
-            f"{files} not UTF-8 and not searched for this pattern: narrow 'path' or 'include', or use a command."
-        )
-    if params.multiline and not total and "." in params.pattern and "(?s" not in params.pattern:
+    parts += _encodings(outcome)
+    if params.multiline and not outcome.total and "." in params.pattern and "(?s" not in params.pattern:
         parts.append("Here '.' matches no line end; begin the pattern with '(?s)' if it should.")
     parts += _skipped(outcome)
     if outcome.ignores:
@@ -207,7 +189,40 @@ def _text(asked: str, params: GrepParams, outcome: Any) -> str:
     return " ".join(parts)
 
 
+def _headline(asked: str, params: GrepParams, outcome: Any, shown: int, *, more: bool) -> str:
+    least = "" if outcome.complete else "at least "
+    found = f"Found {least}{_count(outcome.total, 'match', 'matches')} for {asked}"
+    if outcome.total:
+        found += f" in {_count(outcome.files, 'file', 'files')}"
+    what = "" if params.output == "lines" else " files"
+    if params.offset:
+        return f"{found}, showing {shown}{what} from offset {params.offset}."
+    return f"{found}, showing the first {shown}{what}." if more else f"{found}."
+
+
+def _encodings(outcome: Any) -> list[str]:
+    """What is to be said about files that are not UTF-8."""
+    notes = []
+    if outcome.decoded:
+        encodings = ", ".join(sorted(set(outcome.decoded.values())))
+        notes.append(
+            f"Not UTF-8, and searched as what they probably are ({encodings}): {named(list(outcome.decoded))}."
+        )
+    elif outcome.legacy_encoding:
+        notes.append(
+            f"The file is not UTF-8 (probably {outcome.legacy_encoding}): only its ASCII characters are searched, "
+            "so a pattern with others, or with '.' in their place, finds nothing; 'read_file' shows its text."
+        )
+    if outcome.not_decoded:
+        files = _count(outcome.not_decoded, "further file is", "further files are")
+        notes.append(
+            f"{files} not UTF-8 and not searched for this pattern: narrow 'path' or 'include', or use a command."
+        )
+    return notes
+
+
 def _skipped(outcome: Any) -> list[str]:
+    """What is to be said about files that were not searched."""
     from toolgate.workspace.file_guard import SECRET
 
     binary = [path for path, reason in outcome.skipped if reason == "binary"]

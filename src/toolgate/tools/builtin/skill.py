@@ -69,4 +69,4 @@ class SkillTool(Tool[SkillParams]):
             return response.text
         head = [response.text, f"Folder: {data['path']}" if "path" in data else ""]
         files = f"Files: {', '.join(data['files'])}" if data.get("files") else ""
-        return "\n".join(line for line in [*head, files, "", data["content"]] if line or line == "")
+        return "\n".join([*head, files, "", data["content"]])

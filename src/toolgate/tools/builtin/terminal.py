@@ -53,9 +53,8 @@ class TerminalTool(Tool[TerminalParams]):
     Params = TerminalParams
     group = ToolGroup.code
     allowed_modes = frozenset({ToolMode.coding})
-    approval_modes = frozenset(
-        ApprovalMode
-    )  # in plan mode only input of jobs that the kernel keeps from changing anything
+    # in plan mode only input of jobs that the kernel keeps from changing anything
+    approval_modes = frozenset(ApprovalMode)
     deferred = True
     keep = "tail"
     keep_data = ("job_id", "running", "exit_code", "cursor")
