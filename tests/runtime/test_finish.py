@@ -174,6 +174,15 @@ async def test_a_refusal_is_the_same_with_and_without_a_recorder(name: str, argu
     assert list(short.response.stats) == list(long.response.stats) == ["time_ms"]
 
 
+@pytest.mark.parametrize("name", ["unknown", "unknown \ud83d", "u" * 300])
+@pytest.mark.parametrize("arguments", ["{}", "é", "\ud83d"])
+async def test_an_unknown_tool_is_answered_alike_when_it_is_called_again(name: str, arguments: str) -> None:
+    toolset = toolset_of(ProbeTool())  # the second answer goes the shortest way: the tools were looked up
+    first, second = [await toolset.handle(call(name, arguments)) for _ in range(2)]
+    assert first.to_dict() == second.to_dict()
+    assert first.response.model_copy(update={"stats": {}}) == second.response.model_copy(update={"stats": {}})
+
+
 def limits(**model: object) -> tuple[OutputLimits, ToolContext]:
     context = ToolContext(settings=Settings.model_validate({"model": model}))
     return OutputLimits(context), context

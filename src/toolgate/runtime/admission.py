@@ -8,14 +8,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.completion import refused
 from toolgate.protocol.envelope import ToolResponse
 from toolgate.protocol.modes import ApprovalMode, ToolMode
 from toolgate.runtime import denials
 from toolgate.runtime.arguments import SURELY_SMALL, ArgumentsError, parse_arguments
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.failures import failure_of
-from toolgate.runtime.invocation import Invocation, milliseconds_since
+from toolgate.runtime.invocation import Invocation
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.repair import example_of, likely_key, listed, problems_of, repair_message, unknown_keys
 from toolgate.runtime.resolved_tool import ResolvedTool
@@ -25,10 +24,10 @@ from toolgate.tools.foreign import foreign_params
 
 UNKNOWN_EXTRAS = {"failureCategory": "command_not_found"}
 """`extras` of the result for an unknown tool."""
-_UNKNOWN, _INVALID = ErrorCode.TOOL_NOT_FOUND, ErrorCode.INVALID_PARAM
+UNKNOWN, _INVALID = ErrorCode.TOOL_NOT_FOUND, ErrorCode.INVALID_PARAM
 
 
-class _Available:
+class Available:
     """The names of the tools that a caller may use, and the state that they were looked up in."""
 
     def __init__(self, names: list[str], changes: int, mode: ToolMode, approval_mode: ApprovalMode) -> None:
@@ -47,10 +46,10 @@ class Admission:
         self._context = context
         self._breaker = breaker
         self.resolved: dict[str, ResolvedTool] = {}
-        """The tools that were looked up. If the available ones are known (`_current`), these are all that exist."""
+        """The tools that were looked up. If the available ones are known (`current`), these are all that exist."""
         self._changes = registry.changes
         self._is_cacheable = registry.is_cacheable
-        self._available: _Available | None = None
+        self._available: Available | None = None
 
     def admit(self, invocation: Invocation) -> ToolResponse | None:
         """The refusal, or None: then the invocation has its tool, its arguments and its parameters."""
@@ -149,25 +148,21 @@ class Admission:
             resolved = self.resolved[name] = ResolvedTool(tool, declaration or declaration_of(tool))
         return resolved
 
-    def unknown(self, name: str, arguments: str, started: float) -> ToolResponse | None:
-        """The complete refusal of a call of a tool that is not in `resolved`. None: `admit` finds out if it exists."""
-        known = self._current()
-        if known is None:
-            return None
-        return refused(_UNKNOWN, known.unknown.message(name), arguments, milliseconds_since(started))
-
     def _unknown(self, invocation: Invocation) -> ToolResponse:
         invocation.extras = UNKNOWN_EXTRAS.copy()
         unknown = self._find_available().unknown
         message = unknown.needed_message if invocation.for_command else unknown.message
-        return invocation.refuse_in_words("resolve", _UNKNOWN, message(invocation.name))
+        return invocation.refuse_in_words("resolve", UNKNOWN, message(invocation.name))
 
     def available(self) -> list[str]:
         """The names that this caller may use now."""
         return self._find_available().names
 
-    def _current(self) -> _Available | None:
-        """The available tools as they were looked up, if nothing that they depend on has changed since."""
+    def current(self) -> Available | None:
+        """The available tools as they were looked up, if nothing that they depend on has changed since.
+
+        Then a tool that is not in `resolved` does not exist. None: `admit` finds out.
+        """
         known, context = self._available, self._context
         if (
             known is not None
@@ -179,14 +174,14 @@ class Admission:
             return known
         return None
 
-    def _find_available(self) -> _Available:
-        if (known := self._current()) is not None:
+    def _find_available(self) -> Available:
+        if (known := self.current()) is not None:
             return known
         context = self._context
         found = [resolved for name in self._registry.names() if (resolved := self.resolve(name)) is not None]
         names = [resolved.name for resolved in found if self._shows(resolved)]
         lasts = self._is_cacheable and self._breaker.quiet and not any(resolved.rests for resolved in found)
-        available = _Available(names, self._changes.count, context.mode, context.state.approval_mode)
+        available = Available(names, self._changes.count, context.mode, context.state.approval_mode)
         self._available = available if lasts else None
         return available
 

@@ -56,10 +56,11 @@ def plain_result(invocation: Invocation, text: str, value: Any, limit: int) -> T
     )
 
 
-def plain_refusal(call_id: str, response: ToolResponse, extras: dict[str, Any], limit: int) -> ToolResult | None:
+def plain_refusal(
+    call_id: str, response: ToolResponse, arguments: Any, extras: dict[str, Any], limit: int
+) -> ToolResult | None:
     """The result of a refusal that consists of words (`refused`). None if it has to be cut or cleaned first."""
-    fields = response.__dict__
-    text, arguments = fields["text"], fields["context"]["params_input"]
+    text = response.text
     if len(text) > limit or not text.isascii() or (type(arguments) is str and not arguments.isascii()):
         return None
     return _new_result(

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.calls import ToolCall, ToolDefinition, ToolResult
 from toolgate.protocol.codes import ErrorCode
-from toolgate.protocol.completion import NEVER_VALIDATED
+from toolgate.protocol.completion import NEVER_VALIDATED, refused
 from toolgate.protocol.envelope import ToolResponse, is_sound
 from toolgate.protocol.plan import Plan
 from toolgate.protocol.record import Decision
 from toolgate.runtime import denials
-from toolgate.runtime.admission import UNKNOWN_EXTRAS, Admission
+from toolgate.runtime.admission import UNKNOWN, UNKNOWN_EXTRAS, Admission
 from toolgate.runtime.breaker import Breaker
 from toolgate.runtime.execution import Executor
 from toolgate.runtime.failures import failure_of, internal
 from toolgate.runtime.finish import OutputLimits, extras_of, plain_refusal, plain_result, rendered, result_of
 from toolgate.runtime.hook_gate import after_call, before_call
 from toolgate.runtime.hook_source import hooks_of
-from toolgate.runtime.invocation import Invocation
+from toolgate.runtime.invocation import Invocation, milliseconds_since
 from toolgate.runtime.pending import PendingResult
 from toolgate.runtime.permission import authorise, denied_path, judge
 from toolgate.runtime.policy_source import policy_of
@@ -77,16 +77,18 @@ class Pipeline:
         """
         name, arguments, started = call.name, call.arguments, pending.started_at
         if name not in self._resolved and self._plain and not added_secrets:
-            refusal = self._admission.unknown(name, arguments, started)
-            result = None if refusal is None else plain_refusal(call.id, refusal, UNKNOWN_EXTRAS.copy(), self._plain)
-            if result is not None:
-                return result
+            available = self._admission.current()
+            if available is not None:
+                response = refused(UNKNOWN, available.unknown.message(name), arguments, milliseconds_since(started))
+                result = plain_refusal(call.id, response, arguments, UNKNOWN_EXTRAS.copy(), self._plain)
+                if result is not None:
+                    return result
         invocation = pending.state = Invocation(call.id, name, arguments, self._context, started)
         refusal = self._admission.admit(invocation)
         if refusal is None:
             return self._run(invocation, pending)
         if invocation.in_words and self._plain and not added_secrets:
-            result = plain_refusal(call.id, refusal, invocation.extras or {}, self._plain)
+            result = plain_refusal(call.id, refusal, invocation.arguments, invocation.extras or {}, self._plain)
             if result is not None:
                 return result
         return self._end(invocation, refusal)
