@@ -15,7 +15,6 @@ from toolgate.runtime.policy.load import parse_policy
 from toolgate.runtime.policy.reading import READER
 from toolgate.runtime.policy.rules import Rule
 from toolgate.runtime.policy.suggest import rule_text
-from toolgate.text.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +61,7 @@ def choices_of(
         )
         text = rule_text(rule, tools)
         if verdict is not None and verdict.decision == "allow" and len(text) <= _MAX_CHARACTERS:
-            found.append(ApprovalChoice(id=choice_id, label=visible(label, keep=""), rule=text, scopes=scopes))
+            found.append(ApprovalChoice(id=choice_id, label=label, rule=text, scopes=scopes))
     return tuple(found)
 
 
