@@ -8,7 +8,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.agent.kit import OPEN, Stage, call
-from toolgate import ToolMode, ToolRegistry, Workspace, builtin_registry
+from toolgate import Policy, Rule, ToolMode, ToolRegistry, Workspace, builtin_registry
 from toolgate.agent import Agents, PromptBuilder
 from toolgate.agent.compaction import tokens_of, tokens_of_tools
 from toolgate.agent.deferred import offered_schemas
@@ -162,3 +162,25 @@ async def test_the_first_request_with_all_tools_is_small(tmp_path: Path) -> None
     prompt = await PromptBuilder(registry, workspace=workspace, agents=Agents(workspace)).build("s", CODING)
     size = tokens_of({"content": prompt}) + tokens_of_tools(offered_schemas(registry, (CODING,)))
     assert size < 4_900  # of 5,000: the person's words come on top
+
+
+@pytest.mark.parametrize("source", ["program", "user", "none"])
+async def test_a_rule_that_denies_reading_holds_for_project_notes_and_commands(tmp_path: Path, source: str) -> None:
+    """A repository may bring a link to what the user keeps from every tool."""
+    root, policy = tmp_path / "root", tmp_path / "policy.toml"
+    (root / "customers").mkdir(parents=True)
+    (root / "customers/list.md").write_text("CANARY")
+    (root / "AGENTS.md").symlink_to("customers/list.md")
+    (root / ".claude").mkdir()
+    (root / ".claude/commands").symlink_to("../customers")
+    policy.write_text("")
+    settings = Settings.of(session={"coding_enabled": True}, policy_file=policy)
+    rule = Rule(tool="read_file", args={"path": "customers/**"}, decision="deny")
+    program = Policy.of(rule) if source == "program" else None
+    stage = await Stage.set(["ok", "ok"], workspace=Workspace(root), settings=settings, policy=program)
+    if source == "user":
+        policy.write_text('[[rule]]\ntool = "read_file"\nargs = { path = "customers/**" }\ndecision = "deny"\n')
+
+    await stage.say("/list")
+    assert ("CANARY" in str(stage.model.requests[0].messages)) == (source == "none")
+    await stage.close()

@@ -34,6 +34,7 @@ from toolgate.protocol.content import ImageContent, Picture, StoredImage
 from toolgate.protocol.jsontext import encode
 from toolgate.protocol.modes import ToolMode
 from toolgate.protocol.ports import MemoryStore
+from toolgate.runtime.policy_source import path_rules_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.sessions import SessionStore
 from toolgate.text.redaction import mask, secrets_of
@@ -94,6 +95,7 @@ class AgentLoop(AsyncClosing):
         workspace = checked_workspace(workspace)
         if workspace is not None:
             protect_own_files(workspace, settings)
+            workspace.path_rules = path_rules_of(workspace, settings, checked_policy(policy))
         self._project = project
         definitions = Agents(workspace, agents)
         skills = Skills(workspace, settings.user_directory)

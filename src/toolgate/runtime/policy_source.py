@@ -13,10 +13,13 @@ from toolgate.tools.context import ToolContext
 from toolgate.userfiles import users_policy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from toolgate.runtime.policy import Policy
+    from toolgate.settings import Settings
     from toolgate.workspace import Workspace
+    from toolgate.workspace.file_guard import PathRules
 
 PROJECT_POLICY = ".toolgate/policy.toml"
 _NAMED = "TOOLGATE_POLICY_FILE"
@@ -69,6 +72,23 @@ def check_policy(context: ToolContext) -> None:
     users = file is not None and _may_exist(file)
     if users or (workspace is not None and project_text(workspace) is not None):
         policy_of(context)
+
+
+def path_rules_of(workspace: Workspace, settings: Settings, program: Policy | None) -> Callable[[], PathRules]:
+    """Return a function for the rules about reading paths, as they are now. It raises `ToolError` if it cannot."""
+    context: list[ToolContext] = []
+
+    def rules() -> PathRules:
+        if not context:
+            context.append(ToolContext(workspace=workspace, settings=settings, policy=program))
+        try:
+            policy = policy_of(context[0])
+        except PolicyError as error:
+            raise ToolError(ErrorCode.ACCESS_DENIED, f"The policy cannot be read: {error}") from error
+        refresh_policy(context[0])
+        return policy.path_rules
+
+    return rules
 
 
 def check_users_policy(path: Path | None) -> None:

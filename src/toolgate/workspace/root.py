@@ -22,6 +22,7 @@ from toolgate.workspace.own_names import OwnFiles
 
 if TYPE_CHECKING:
     from toolgate.workspace.extra_directories import ExtraDirectory
+    from toolgate.workspace.file_guard import PathRules
     from toolgate.workspace.journal import Journal
     from toolgate.workspace.outputs import OwnOutputs
 
@@ -116,6 +117,8 @@ class Workspace:
         """The runtime's own files and directories in the root (`protect_own`), in normal form."""
         self.own_files = OwnFiles()
         """Those that the tools do not read, either, wherever they are."""
+        self.path_rules: Callable[[], PathRules] | None = None
+        """What the policy says about reading paths, for texts of the project that reach a model without a call."""
 
     def require_present(self) -> None:
         """Raise `ToolError` if the root is gone. Open it again if it has come back at the same path."""

@@ -32,6 +32,7 @@ class UnsupportedWorkspace(Workspace):
         self.generation = 0
         self.own_paths = set()
         self.own_files = OwnFiles()
+        self.path_rules = None
         self.programs_root = str(self.root)
         self.prefix = self.extra = self.extra_paths = ()
 

@@ -72,10 +72,13 @@ def opened(folder: Folder) -> Iterator[int | None]:
 
 
 def require_plain(workspace: Workspace, path: str) -> None:
-    """Raise `ToolError` for a file of the project that holds secrets or is the runtime's own: nobody is asked here."""
-    from toolgate.workspace.file_guard import FileGuard
+    """Raise `ToolError` for a file of the project that holds secrets, is the runtime's own, or is denied by a rule.
 
-    guard = FileGuard(workspace)
+    Nobody is asked here.
+    """
+    from toolgate.workspace.file_guard import NO_RULES, FileGuard
+
+    guard = FileGuard(workspace, workspace.path_rules or (lambda: NO_RULES))
     if (guarded := guard.judge(path)) is not None:
         raise guard.refusal(guarded)
 
