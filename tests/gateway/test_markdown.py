@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolgate.gateway.markdown import MAX_MARKDOWN, render
+from toolgate.gateway.markdown import MAX_MARKDOWN, plain, render
 
 ALLOWED = {
     "a": {"href", "target", "rel", "title", "class"},
@@ -201,3 +201,13 @@ def test_list_items_can_be_tasks() -> None:
         '<ul>\n<li class="task"><span class="hidden">to do: </span>one</li>\n'
         '<li class="task done"><span class="hidden">done: </span><em>two</em></li>\n<li>[y] three</li>\n</ul>\n'
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["a {} b", "[a {}](https://b.c/{})", "![{}](https://b.c/d.png)", "| {} |\n|---|\n| {} |"]
+)
+@pytest.mark.parametrize("entity", ["&#x202e;", "&#8238;", "&rlm;", "&ZeroWidthSpace;", "&shy;", "&#xE0041;"])
+def test_entities_hide_and_reorder_nothing_either(text: str, entity: str) -> None:
+    shown = render(text.replace("{}", entity))
+    assert shown == plain(shown)
+    assert entity.strip("&;") in shown or "⟨U+" in shown

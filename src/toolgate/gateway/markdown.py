@@ -60,6 +60,10 @@ def plain(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\x1b" in text:
         text = _ANSI.sub("", text)
+    return _shown(text)
+
+
+def _shown(text: str) -> str:
     return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
 
 
@@ -75,7 +79,8 @@ def blocks(source: str, *, highlighted: bool = True) -> list[tuple[str, int]]:
             html = raw("\n".join(lines[span[0] : span[1]]))
         else:
             env = {"highlighted": highlighted}
-            html = _parser().renderer.render(tokens[first : last + 1], _parser().options, env)
+            # entities such as `&#x202e;` have become characters
+            html = _shown(_parser().renderer.render(tokens[first : last + 1], _parser().options, env))
         found.append((html, span[0]))
     return [*found, (raw(rest), len(lines))] if rest else found
 

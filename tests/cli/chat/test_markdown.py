@@ -6,6 +6,7 @@ import pytest
 
 from toolgate.cli.chat.canvas import Canvas
 from toolgate.cli.chat.markdown import MarkdownStream, draw_markdown
+from toolgate.cli.visible import visible, without_escapes
 
 TEXT = "# Title\n\nA paragraph\nof two lines.\n\n- one\n- two\n\n```python\nprint(1)\n\nprint(2)\n```\n\nThe end."
 
@@ -53,3 +54,10 @@ def test_blank_text_draws_nothing(canvas: Canvas) -> None:
     stream.feed(" \n\n ")
 
     assert (stream.live(), stream.close(), draw_markdown(canvas, "\n\n")) == ([], [], [])
+
+
+@pytest.mark.parametrize("entity", ["&#x202e;", "&#8238;", "&rlm;", "&ZeroWidthSpace;", "&shy;", "&#xE0041;", "&#x9b;"])
+def test_entities_hide_and_reorder_nothing(canvas: Canvas, entity: str) -> None:
+    text = f"a {entity} b [c {entity}](https://d.e/{entity}) **{entity}**\n\n# {entity}\n\n```{entity}\n{entity}\n```\n"
+    shown = without_escapes("\n".join(draw_markdown(canvas, text)))
+    assert shown == visible(shown)

@@ -42,3 +42,12 @@ def test_what_another_tool_calls_diagnostics_is_left_alone() -> None:
 def test_the_answer_of_a_sub_agent_is_shown_without_the_words_for_the_model() -> None:
     done = card("task", {"agent": "general", "prompt": "x"}, {"task_id": "t", "result": "All is well."})
     assert drawn(done).split("\n")[1:] == ["  │ All is well."]
+
+
+def test_what_a_tool_says_about_its_end_controls_no_terminal() -> None:
+    hostile = "\x1b[2J\x9b31m\u202e"
+    for data in ({"job_id": hostile}, {"exit_code": hostile}):
+        shown = card("my_tool", {}, data)
+        for lines in (shown.lines(Canvas(io.StringIO())), shown.whole(Canvas(io.StringIO()))):
+            text = "\n".join(lines)
+            assert not [mark for mark in ("\x1b[2J", "\x9b", "\u202e") if mark in text]

@@ -58,6 +58,11 @@ class _Markdown(markdown.Markdown):
         super().__init__("", hyperlinks=False)
         self.markup = text
         self.parsed = _parser().parse(text)
+        for token in [part for block in self.parsed for part in (block, *(block.children or ()))]:
+            token.content = prose(token.content)  # entities such as `&#x202e;` have become characters
+            token.attrs = {
+                name: prose(value) if isinstance(value, str) else value for name, value in token.attrs.items()
+            }
 
 
 @functools.cache

@@ -168,11 +168,12 @@ class ToolCard:
         if data.get("timed_out"):
             return "✗", "yellow", translate("timed out · {took}", took=took)
         if "job_id" in data:
-            return "✓", "green", translate("{data} in the background · {took}", data=data["job_id"], took=took)
+            job = visible(str(data["job_id"]), keep="")
+            return "✓", "green", translate("{data} in the background · {took}", data=job, took=took)
         if self.name == TASK_TOOL and data.get("running") is True:
             return "✓", "green", translate("in the background")
         code = data.get("exit_code")
-        how = [*([translate("exit {code}", code=code)] if code is not None else []), took]
+        how = [*([translate("exit {code}", code=visible(str(code), keep=""))] if code is not None else []), took]
         good = code in (0, None)
         return ("✓", "green", " · ".join(how)) if good else ("✗", "yellow", " · ".join(how))
 
