@@ -167,29 +167,27 @@ def test_only_files_with_several_names_are_looked_for_by_what_they_are(tmp_path:
 
 def test_what_a_file_held_before_an_edit_is_not_read_from_the_journal(tmp_path: Path) -> None:
     """A person was asked about the file, in another session perhaps, and not about what is kept of it."""
-    (tmp_path / ".env").write_text(f"KEY={CANARY}\n")
-    settings = Settings.of(policy_file=None)
-    called(
-        tmp_path,
-        settings,
-        ("read_file", {"path": ".env"}),
-        ("edit_file", {"path": ".env", "old_string": "KEY", "new_string": "NAME"}),
-    )
-    (image,) = (tmp_path / ".toolgate/journal/images").iterdir()
+    root, extra = tmp_path / "root", tmp_path / "extra"
+    images = [place / ".toolgate/journal/images/x" for place in (root / "sub", extra, extra / "sub")]
+    for path in images:
+        path.parent.mkdir(parents=True)
+        path.write_text(CANARY)
+    (root / ".env").write_text(f"KEY={CANARY}\n")
+    (root / "way").symlink_to(".toolgate")
+    settings = Settings.of(workspace={"root": root, "extra": (str(extra),)})
+    edit = {"path": ".env", "old_string": "KEY", "new_string": "NAME"}
+    called(root, settings, ("read_file", {"path": ".env"}), ("edit_file", {**edit}))
+    (image,) = (root / ".toolgate/journal/images").iterdir()
     assert CANARY in image.read_text()
-    (tmp_path / "way").symlink_to(".toolgate")
-    shown = str(image.relative_to(tmp_path))
+    paths = [str(image.relative_to(root)), f"way/journal/images/{image.name}", "sub/.toolgate/journal/images/x"]
+    paths += [str(path) for path in images[1:]]
 
-    results = called(
-        tmp_path,
-        settings,
-        ("read_file", {"path": shown}),
-        ("read_file", {"path": f"way/journal/images/{image.name}"}),
-        ("grep", {"pattern": CANARY, "path": ".toolgate", "include_ignored": True}),
-        ("grep", {"pattern": CANARY, "path": shown}),
-        ("grep", {"pattern": CANARY, "include_ignored": True, "path": "way/journal"}),
-        ("Bash", {"command": f"cat {shown} .toolgate/journal/images/*; true"}),
-    )
+    reads: list[tuple[str, dict[str, object]]] = [("read_file", {"path": path}) for path in paths]
+    searches: list[tuple[str, dict[str, object]]] = [
+        ("grep", {"pattern": "0123456789abcde.", "path": path, "include_ignored": True})
+        for path in (*paths, ".toolgate", "way/journal", "sub", str(extra))
+    ]
+    results = called(root, settings, *reads, *searches, ("Bash", {"command": f"cat {' '.join(paths)}; true"}))
 
-    assert [result.error_code for result in results[:2]] == ["ACCESS_DENIED"] * 2
-    assert CANARY not in "".join(result.output for result in results).replace(f"'{CANARY}'", "")
+    assert [result.error_code for result in results[: len(paths)]] == ["ACCESS_DENIED"] * len(paths)
+    assert CANARY not in "".join(result.output for result in results)

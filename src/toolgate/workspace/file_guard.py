@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from toolgate.errors import ToolError
 from toolgate.protocol.codes import ErrorCode
 from toolgate.workspace.oserrors import quote
-from toolgate.workspace.own_names import OWN_FILE, OwnName
+from toolgate.workspace.own_names import OWN_FILE
 from toolgate.workspace.secret_files import SNIFFED, secret_content, secret_name, templates_of
 from toolgate.workspace.secret_scan import PathPattern, SecretScan, SecretsFound
 
@@ -33,8 +33,6 @@ class PathRules:
 
 
 NO_RULES = PathRules()
-_JOURNAL = OwnName(".toolgate/journal")
-"""What files held before they were written, secret ones and others: it is never shown."""
 SECRET = "secret"
 """Why a search leaves a file out."""
 _ANOTHER_NAME = "it is another name of a file that a rule denies"
@@ -134,7 +132,7 @@ class FileGuard:
         return self._judge(path, self._names(path))
 
     def _judge(self, path: str, names: list[str]) -> GuardedFile | None:
-        rule = OWN_FILE if any(map(_JOURNAL.matches, names)) else self.denied_by(path)
+        rule = OWN_FILE if any(map(_is_in_journal, names)) else self.denied_by(path)
         if rule is not None:
             return GuardedFile(path=names[-1], denied=True, reason=rule)
         if (rules := self._rules()).shown and all(_fits(rules.shown, name) for name in names):
@@ -158,7 +156,7 @@ class FileGuard:
     def leaves_out(self, path: str, start: bytes) -> bool:
         """Whether a search of a tree leaves out a file (in normal form, no link) that begins with these bytes."""
         rules = self._rules()
-        if _fits(rules.denied, path) or _JOURNAL.matches(path):
+        if _fits(rules.denied, path) or _is_in_journal(path):
             return True
         if _fits(rules.shown, path):
             return False
@@ -183,7 +181,7 @@ class FileGuard:
     def refusal(self, guarded: GuardedFile) -> ToolError:
         """The failure of a call that would show a guarded file without being allowed to."""
         path = quote(guarded.path)
-        if guarded.denied and (_JOURNAL.matches(guarded.path) or self._workspace.is_own_file(guarded.path)):
+        if guarded.denied and (_is_in_journal(guarded.path) or self._workspace.is_own_file(guarded.path)):
             return ToolError(
                 ErrorCode.ACCESS_DENIED,
                 f"{path} is one of the runtime's own files, which no tool and no command reads.",
@@ -247,6 +245,11 @@ class FileGuard:
                 return secret_content(os.pread(file.fd, SNIFFED, 0))
         except (ToolError, OSError):  # reading it will say why
             return ""
+
+
+def _is_in_journal(path: str) -> bool:
+    """Whether it is what files held before they were written, secret ones and others, in this project or one in it."""
+    return "/.toolgate/journal/" in f"/{path}/".casefold()
 
 
 def _fits(patterns: Sequence[PathPattern], path: str) -> bool:

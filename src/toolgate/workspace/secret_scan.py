@@ -25,6 +25,7 @@ MAX_ENTRIES = 200_000
 """Bounds of one scan. What lies beyond them is not found, and the result says so."""
 _MAX_HIDDEN = 1_000
 """Folders below denied ones that are searched for files with other names elsewhere."""
+_RUNTIME = ".toolgate"
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj", ".toolgate"})
 _HEAVY = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".ruff_cache"})
 """Directories of other people's packages. Only rules that deny are looked for in them."""
@@ -80,6 +81,7 @@ class _Folder:
     unsure: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
+    journals: list[str] = field(default_factory=list)
     entries: int = 0
     hidden: bool = False
     """Whether it is a denied folder, or lies below one."""
@@ -134,8 +136,16 @@ class SecretScan:
             secrets.update(folder.secrets)
             secrets.update(self._by_content(folder.unsure))
             secrets.update(self._link_targets(folder.links))
+        refused.update(self._journals(seen))
         self._add_other_names(seen, secrets, refused, linked)
         return SecretsFound(secrets=secrets, denied=frozenset(refused), complete=seen.complete)
+
+    def _journals(self, seen: _Seen) -> Iterator[str]:
+        """Return the journals of other projects in this one: what their files held."""
+        paths = [path for folder in seen.relevant for path in folder.journals]
+        if self._workspace.prefix:  # a further directory: its own one is hidden by nothing else
+            paths.append(f"{_RUNTIME}/journal")
+        return (path for path in paths if self._stat(path) is not None)
 
     def _changed_folders(self, seen: _Seen) -> set[str]:
         """The folders that may not be as they were seen. This is all that a scan does if nothing has changed."""
@@ -167,7 +177,9 @@ class SecretScan:
             open_folders += not folder.hidden
             folders[path] = folder
         relevant = [
-            one for one in folders.values() if one.denied or one.secrets or one.unsure or one.links or one.linked
+            one
+            for one in folders.values()
+            if one.denied or one.secrets or one.unsure or one.links or one.linked or one.journals
         ]
         return _Seen(denied, folders, relevant, complete, unread)
 
@@ -294,6 +306,8 @@ def _classify(entry: os.DirEntry[str], path: str, folder: _Folder, denied: Seque
     elif entry.is_dir(follow_symlinks=False):
         if entry.name not in _NEVER and (denied or entry.name not in _HEAVY):
             folder.folders.append(path)
+        elif entry.name == _RUNTIME and path != _RUNTIME:
+            folder.journals.append(f"{path}/journal")
     elif is_output_name(entry.name):  # a session makes many, and their names say nothing else
         return
     elif reason := secret_name(path):
