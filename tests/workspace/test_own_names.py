@@ -191,3 +191,21 @@ def test_what_a_file_held_before_an_edit_is_not_read_from_the_journal(tmp_path: 
 
     assert [result.error_code for result in results[: len(paths)]] == ["ACCESS_DENIED"] * len(paths)
     assert CANARY not in "".join(result.output for result in results)
+
+
+def test_a_script_in_the_users_directory_is_not_found_and_stops_no_command(tmp_path: Path) -> None:
+    script = tmp_path / "mine/skills/own/run.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("echo ran; rm -rf nothing\n")
+    (tmp_path / ".env").write_text("KEY=1\n")
+
+    results = called(
+        tmp_path,
+        settings_of(tmp_path).model_copy(update={"policy_file": None}),
+        *(("Bash", {"command": f"{line}; echo ended"}) for line in ("sh mine/skills/own/run.sh", "cat mine/x .env")),
+        ("Bash", {"command": "sh mine/skills/own/run.sh .env"}),
+    )
+
+    assert [result.error_code for result in results] == [None] * 3
+    assert "bwrap" not in "".join(result.output for result in results)
+    assert ["ended" in result.output for result in results[:2]] == [True] * 2

@@ -202,6 +202,10 @@ class Protected:
         parent = os.path.dirname(relative)
         return not parent or (parent in self._mounted and parent not in self._covered)
 
+    def is_covered(self, relative: str) -> bool:
+        """Whether a path lies in a directory of which the planned view shows nothing."""
+        return any(relative.startswith(f"{directory}/") for directory in self._covered)
+
     def _mask(self, relative: str, is_file: bool, file: str = "") -> Mount:
         self._mounted[relative] = False
         if is_file:

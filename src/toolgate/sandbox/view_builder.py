@@ -133,6 +133,8 @@ class ViewBuilder:
                 for mount in self.protected.for_git(git_directory, git.parts):
                     mounts.insert(-2, mount)
             for relative, copy in sealed.items():
+                if self.protected.is_covered(relative):
+                    continue  # the command does not find it
                 mounts.insert(-2, Mount("ro", os.path.join(self.root, relative), copy))
             checks = tuple(self._checks(mounts))
         except BaseException:
