@@ -202,7 +202,8 @@ def test_a_script_in_the_users_directory_is_not_found_and_stops_no_command(tmp_p
     results = called(
         tmp_path,
         settings_of(tmp_path).model_copy(update={"policy_file": None}),
-        *(("Bash", {"command": f"{line}; echo ended"}) for line in ("sh mine/skills/own/run.sh", "cat mine/x .env")),
+        ("Bash", {"command": "sh mine/skills/own/run.sh; echo ended"}),
+        ("Bash", {"command": "cat mine/x .env; echo ended"}),
         ("Bash", {"command": "sh mine/skills/own/run.sh .env"}),
     )
 
