@@ -38,9 +38,7 @@ from toolgate.workspace.secret_files import SNIFFED
 from toolgate.workspace.threads import Stop, start_thread
 
 _META = re.compile(r"[.^$*+?()\[\]{}|\\]")
-_DIALECT = (
-    "Repair the regular expression; to search for plain text, put a backslash before . ^ $ * + ? ( ) [ ] { } | \\."
-)
+_DIALECT = "Repair the regular expression; to search for plain text, pass fixed_string=true."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
