@@ -25,7 +25,7 @@ from toolgate.search.legacy_encodings import (
 )
 from toolgate.search.listing import shown_name
 from toolgate.search.matches import Matches
-from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, Translation, translate
+from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, Translation, UnopenedGroup, translate
 from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.skipped import SkippedFiles, guarded, is_binary
 from toolgate.search.walk import is_never_shown
@@ -284,6 +284,12 @@ class _Search:
         return python_workers.search(translation or translate(self._job.pattern), wanted, query, found, self._bounds)
 
     def _with_ripgrep(self, program: str, outcome: GrepOutcome) -> StreamEnd:
+        if ")" in self._job.pattern:
+            with suppress(NeedsRipgrep, PatternError):
+                try:
+                    translate(self._job.pattern)
+                except UnopenedGroup as error:
+                    raise bad_pattern(str(error)) from None
         with self._survey() as (survey, begin):
             try:
                 stream_end = ripgrep.search(program, self._query, self._found, self._bounds, begin)
