@@ -177,23 +177,23 @@ class _Search:
         if guard is None or not self._is_secret(guard, path):
             self._matching.add(path)
             return True
-        full = self._start.prefix + path
-        if not guard.leaves_out(full, b"") and full not in self._guarded:
+        full = [prefix + path for prefix in self._start.prefixes]
+        if not any(guard.leaves_out(name, b"") for name in full) and self._guarded.isdisjoint(full):
             self._found.skip(path, SECRET)  # nothing but its content says so, and commands can read it
         return False
 
     def _is_secret(self, guard: FileGuard, path: str) -> bool:
         """Whether a file with matches is left out: for its name, its content, or another of its names."""
-        full = self._start.prefix + path
+        full = [prefix + path for prefix in self._start.prefixes]
         try:
             fd = open_file(path, dir_fd=self._start.directory)
         except OSError:
-            return guard.leaves_out(full, b"")
+            return any(guard.leaves_out(name, b"") for name in full)
         try:
             start, names = os.pread(fd, SNIFFED, 0), os.fstat(fd).st_nlink
         finally:
             os.close(fd)
-        return guard.leaves_out(full, start) or (names > 1 and full in self._guarded)
+        return any(guard.leaves_out(name, start) for name in full) or (names > 1 and not self._guarded.isdisjoint(full))
 
     @cached_property
     def _guarded(self) -> frozenset[str]:
