@@ -138,6 +138,21 @@ def test_an_invalid_policy_is_broken(toolgate: Toolgate, project: Path) -> None:
     assert (code, _checks(out)["policy"]["state"]) == (1, "broken")
 
 
+def test_rules_that_name_no_tool_or_argument_are_told(toolgate: Toolgate, project: Path) -> None:
+    (project / ".toolgate").mkdir()
+    rule = '[[rule]]\ndecision = "deny"\ntool = "{}"\nargs = {{ {} = "x" }}\n'
+    named = (("read_fil", "path"), ("read_file", "pth"), ("other_tool", "x"), ("apply_patch", "path"))
+    (project / ".toolgate" / "policy.toml").write_text("".join(rule.format(*names) for names in named))
+
+    code, out, _ = toolgate("doctor", "--json")
+
+    check = _checks(out)["policy"]
+    assert (code, check["state"]) == (0, "missing")
+    assert check["finding"] == (
+        "project rule 1: no tool read_fil (did you mean read_file?); project rule 2: read_file has no argument pth"
+    )
+
+
 def test_a_root_that_is_not_there_is_broken(toolgate: Toolgate) -> None:
     code, out, _ = toolgate("doctor", "--json", "--root", "/no/such/directory")
 

@@ -449,6 +449,26 @@ async def test_k18_lists_leave_out_denied_paths_and_say_so(project: Path) -> Non
     assert SECRET not in shown(found)
 
 
+@pytest.mark.parametrize("engine", [{}, {"ripgrep": ""}], ids=["ripgrep", "python"])
+@pytest.mark.parametrize("link", ["sub", "."])
+async def test_k18_a_link_to_a_directory_shows_no_denied_path_below_it(
+    project: Path, engine: dict[str, Any], link: str
+) -> None:
+    (project / "sub" / "vault" / "deep").mkdir(parents=True)
+    for name in ("vault/a", "vault/deep/b", "plain.txt", "open.txt"):
+        (project / "sub" / name).write_text(f"x {SECRET}\n")
+    (project / "way").symlink_to(link)
+    start, below = ("way", "") if link == "sub" else ("way", "sub/")
+    rules = DENY.replace('"vault/**"', '"sub/vault/**"').replace('"plain.txt"', '"sub/plain.txt"')
+    async with opened(project, None, rules, **engine) as toolset:
+        found = await toolset.handle(call("grep", {"pattern": "^x ", "path": start}))
+        names = await toolset.handle(call("glob", {"pattern": "**/*.txt", "path": start}))
+        listing = await toolset.handle(call("ls", {"path": f"{start}/{below}".rstrip("/")}))
+    assert [match["file"] for match in found.response.data["matches"]] == [f"way/{below}open.txt"]
+    assert [name for name in names.response.data["paths"] if "plain" in name] == []
+    assert [entry["path"] for entry in listing.response.data["entries"]] == [f"way/{below}open.txt"]
+
+
 async def test_k19_a_denied_file_that_git_has_recorded_makes_every_command_ask(project: Path) -> None:
     _denied_project(project)
     _commit(project)

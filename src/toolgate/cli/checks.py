@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
@@ -22,6 +22,9 @@ from toolgate.system import is_linux, linux_only
 from toolgate.text.redaction import mask, secrets_of
 from toolgate.tools.context import ToolContext
 from toolgate.workspace import Workspace
+
+if TYPE_CHECKING:
+    from toolgate.runtime.policy import Policy
 
 State = Literal["ok", "missing", "damaged", "broken"]
 
@@ -142,12 +145,36 @@ def _openat2(confinement: str) -> DoctorCheck:
 
 def _policy(workspace: Workspace | None, settings: Settings) -> DoctorCheck:
     try:
-        policy_of(ToolContext(workspace=workspace, settings=settings))
+        policy = policy_of(ToolContext(workspace=workspace, settings=settings))
     except ToolgateError as error:
         return DoctorCheck(
             name="policy", state="broken", finding=str(error), advice=translate("Nothing runs until it is repaired.")
         )
+    if misspelt := list(_misspelt_rules(policy)):
+        advice = translate("Such a rule is about no call: correct the name, or drop the rule.")
+        return DoctorCheck(name="policy", state="missing", finding="; ".join(misspelt), advice=advice)
     return DoctorCheck(name="policy", state="ok", finding=translate("valid"))
+
+
+def _misspelt_rules(policy: "Policy") -> Iterator[str]:
+    """Rules that name nearly a built-in tool, or an argument that the tool does not have."""
+    from difflib import get_close_matches
+
+    from toolgate.runtime.builtin import agent_registry
+
+    known = {tool.name: frozenset(tool.parameters.get("properties", ())) for tool in agent_registry().describe()}
+    for layer, document in policy.layers.items():
+        for number, rule in enumerate(document.rules, start=1):
+            where = f"{layer} rule {number}"
+            near = get_close_matches(rule.tool, known, 1, 0.8)
+            if rule.tool not in known and near:
+                yield translate(
+                    "{where}: no tool {tool} (did you mean {near}?)", where=where, tool=rule.tool, near=near[0]
+                )
+            arguments = known.get(rule.tool)
+            odd = [] if arguments is None else [key for key in rule.args or () if key not in {"path", *arguments}]
+            if odd:
+                yield translate("{where}: {tool} has no argument {key}", where=where, tool=rule.tool, key=odd[0])
 
 
 def _database(settings: Settings) -> Iterator[DoctorCheck]:

@@ -25,7 +25,7 @@ from toolgate.search.legacy_encodings import (
 )
 from toolgate.search.listing import shown_name
 from toolgate.search.matches import Matches
-from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, Translation, translate
+from toolgate.search.regex_dialect import NeedsRipgrep, PatternError, Translation, UnopenedGroup, translate
 from toolgate.search.search_root import SearchRoot, open_search_root
 from toolgate.search.skipped import SkippedFiles, guarded, is_binary
 from toolgate.search.walk import is_never_shown
@@ -38,9 +38,7 @@ from toolgate.workspace.secret_files import SNIFFED
 from toolgate.workspace.threads import Stop, start_thread
 
 _META = re.compile(r"[.^$*+?()\[\]{}|\\]")
-_DIALECT = (
-    "Repair the regular expression; to search for plain text, put a backslash before . ^ $ * + ? ( ) [ ] { } | \\."
-)
+_DIALECT = "Repair the regular expression; to search for plain text, pass fixed_string=true."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,23 +177,23 @@ class _Search:
         if guard is None or not self._is_secret(guard, path):
             self._matching.add(path)
             return True
-        full = self._start.prefix + path
-        if not guard.leaves_out(full, b"") and full not in self._guarded:
+        full = [prefix + path for prefix in self._start.prefixes]
+        if not any(guard.leaves_out(name, b"") for name in full) and self._guarded.isdisjoint(full):
             self._found.skip(path, SECRET)  # nothing but its content says so, and commands can read it
         return False
 
     def _is_secret(self, guard: FileGuard, path: str) -> bool:
         """Whether a file with matches is left out: for its name, its content, or another of its names."""
-        full = self._start.prefix + path
+        full = [prefix + path for prefix in self._start.prefixes]
         try:
             fd = open_file(path, dir_fd=self._start.directory)
         except OSError:
-            return guard.leaves_out(full, b"")
+            return any(guard.leaves_out(name, b"") for name in full)
         try:
             start, names = os.pread(fd, SNIFFED, 0), os.fstat(fd).st_nlink
         finally:
             os.close(fd)
-        return guard.leaves_out(full, start) or (names > 1 and full in self._guarded)
+        return any(guard.leaves_out(name, start) for name in full) or (names > 1 and not self._guarded.isdisjoint(full))
 
     @cached_property
     def _guarded(self) -> frozenset[str]:
@@ -286,6 +284,12 @@ class _Search:
         return python_workers.search(translation or translate(self._job.pattern), wanted, query, found, self._bounds)
 
     def _with_ripgrep(self, program: str, outcome: GrepOutcome) -> StreamEnd:
+        if ")" in self._job.pattern:
+            with suppress(NeedsRipgrep, PatternError):
+                try:
+                    translate(self._job.pattern)
+                except UnopenedGroup as error:
+                    raise bad_pattern(str(error)) from None
         with self._survey() as (survey, begin):
             try:
                 stream_end = ripgrep.search(program, self._query, self._found, self._bounds, begin)

@@ -34,6 +34,10 @@ class PatternError(ValueError):
         super().__init__(f"{reason} at character {position + 1}")
 
 
+class UnopenedGroup(PatternError):
+    """There is a `)` without `(`. ripgrep puts the pattern into a group of its own, and may take it for its end."""
+
+
 class NeedsRipgrep(ValueError):
     """The pattern is valid, but only ripgrep can search for it."""
 
@@ -63,7 +67,7 @@ def translate(pattern: str) -> Translation:
     parser = _Parser(pattern)
     translated = parser.alternation(0)
     if parser.position < len(pattern):
-        raise PatternError("unopened group", parser.position)
+        raise UnopenedGroup("unopened group", parser.position)
     return Translation(translated, parser.longest())
 
 

@@ -4,6 +4,7 @@ import os
 import stat
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 
 from toolgate.search.walk import STATE, VERSION_CONTROL, inherited
 from toolgate.workspace.beneath import scan_directory
@@ -13,7 +14,7 @@ from toolgate.workspace.root import OpenedFile, Workspace
 _MAX_LOOKED_AT = 300
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class SearchRoot:
     """An open starting point, and a context manager that closes it."""
 
@@ -37,6 +38,16 @@ class SearchRoot:
     def prefix(self) -> str:
         """The prefix of paths that are relative to the start."""
         return "" if self.path == "." else f"{self.path}/"
+
+    @cached_property
+    def prefixes(self) -> tuple[str, ...]:
+        """The prefixes of every name that paths have: as it was typed, and where the opened directory really is."""
+        if self.directory is None:
+            return (self.prefix,)
+        real, root = (os.readlink(f"/proc/self/fd/{fd}") for fd in (self.directory, self.root))
+        if not self.prefix.startswith("/"):
+            real = real.removeprefix(root).lstrip("/")
+        return tuple({self.prefix, f"{real}/" if real else ""})
 
     def __enter__(self) -> "SearchRoot":
         return self

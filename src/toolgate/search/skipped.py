@@ -104,19 +104,17 @@ def guarded(guard: FileGuard, start: SearchRoot, wanted: Callable[[str, str], bo
     """
     assert start.directory is not None
     found = guard.found()
-    bases = {start.path, *guard.real_paths([start.path])}
     ignored = _ignored_below(start.directory, start.rules)
     secrets = [
         path
-        for path in _below(bases, found.secrets)
+        for path in _below(start.prefixes, found.secrets)
         if (wanted is None or wanted(path.rpartition("/")[2], path)) and not is_never_shown(path) and not ignored(path)
     ]
-    return secrets, sum(not is_never_shown(path) and not ignored(path) for path in _below(bases, found.denied))
+    return secrets, sum(not is_never_shown(path) and not ignored(path) for path in _below(start.prefixes, found.denied))
 
 
-def _below(bases: Iterable[str], paths: Iterable[str]) -> Iterator[str]:
-    """The paths below a directory with these names, relative to it."""
-    prefixes = tuple("" if base == "." else f"{base}/" for base in bases)
+def _below(prefixes: Iterable[str], paths: Iterable[str]) -> Iterator[str]:
+    """The paths below a directory whose paths have these prefixes, relative to it."""
     for path in paths:
         prefix = next((prefix for prefix in prefixes if path.startswith(prefix)), None)
         if prefix is not None and not path.startswith("/", len(prefix)):

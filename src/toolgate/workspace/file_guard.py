@@ -122,10 +122,17 @@ class FileGuard:
             return _ANOTHER_NAME  # a hard link, or a file that was denied and has been moved
         return None
 
-    def listed(self, paths: Sequence[str]) -> list[str]:
-        """Those of the paths (in normal form) that no rule denies: a list of names leaves out the others."""
+    def listed(self, paths: Sequence[str], start: str) -> list[str]:
+        """Those of the paths (in normal form) that no rule denies: a list of names leaves out the others.
+
+        `start` is the directory that they lie below, as it was typed. A link may lead to it.
+        """
         denied = self._rules().denied
-        return [path for path in paths if not _fits(denied, path)] if denied else list(paths)
+        if not denied:
+            return list(paths)
+        names = self._names(start)
+        typed, real = ("" if name == "." else f"{name}/" for name in (names[0], names[-1]))
+        return [path for path in paths if not (_fits(denied, path) or _fits(denied, real + path[len(typed) :]))]
 
     def judge(self, path: str) -> GuardedFile | None:
         """Why a file is not simply shown; None if it may be, or if there is no such file."""

@@ -70,7 +70,7 @@ class GlobTool(Tool[GlobParams]):
                 f"Nothing was found within {SECONDS:g} seconds, and the tree was not walked to its end.",
                 "Start the pattern with a directory, or pass a 'path' further down.",
             )
-        shown = context.guard.listed(files.paths)
+        shown = context.guard.listed(files.paths, params.path)
         left_out, files.paths = len(files.paths) - len(shown), shown
         files.total -= left_out
         truncated = not files.complete or len(files.paths) < files.total

@@ -55,7 +55,7 @@ class ListFilesTool(Tool[LsParams]):
         listing = await in_thread(_list, workspace, params)
         prefix = "" if relative == "." else f"{relative}/"
         entries = [_entry(prefix, name, kind) for name, kind in listing.entries]
-        allowed = set(context.guard.listed([entry["path"].rstrip("/") for entry in entries]))
+        allowed = set(context.guard.listed([entry["path"].rstrip("/") for entry in entries], params.path))
         truncated = not listing.complete or params.offset + len(entries) < listing.total
         shown = [entry for entry in entries if entry["path"].rstrip("/") in allowed]
         data: dict[str, Any] = {"entries": shown, "truncated": truncated}
