@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import toolgate
 from tests.kit import BOTH, ProbeTool, call, code_of
 from toolgate import CallableToolset, ToolCall, ToolContext, ToolMode, ToolRegistry
+from toolgate.runtime import pipeline
 
 CODING, CHAT = ToolMode.coding, ToolMode.chat_safe
 
@@ -115,7 +118,10 @@ async def test_a_broken_tool_rests_although_it_has_passed_before() -> None:
     assert await passes(toolset) == "CIRCUIT_OPEN"
 
 
-async def test_an_unknown_tool_is_refused_without_state_of_its_own_once_the_tools_were_looked_up() -> None:
+async def test_an_unknown_tool_is_refused_without_state_of_its_own_once_the_tools_were_looked_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pipeline, "added_secrets", [])  # those that other tests have added in this process
     toolset = registry_of(ProbeTool()).toolset(CODING, ToolContext())
     results = []
     for looked_up in (False, True):
