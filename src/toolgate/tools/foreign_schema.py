@@ -19,8 +19,10 @@ _RE_ENTRIES = (4, 2, 1)
 """How often a reference to itself is followed; the largest number that stays within the bounds is taken."""
 _BACKTRACKING = 100_000
 _PATTERN_BYTES = 1 << 20
-_DATA = frozenset({"default", "const", "enum", "examples", "required", "type"})
-_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+DATA = frozenset({"default", "const", "enum", "examples", "required", "type"})
+"""Keywords whose values hold no schemas."""
+BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+"""Keywords that map names to schemas."""
 _DYNAMIC = ("$dynamicRef", "$recursiveRef")
 
 
@@ -108,9 +110,9 @@ class _Expansion:
         return target if not copied else {**copied, "allOf": [*copied.get("allOf", []), target]}
 
     def _member(self, key: str, value: Any, inside: tuple[str, ...], depth: int) -> Any:
-        if key in _DATA:
+        if key in DATA:
             return value
-        if key in _BY_NAME and isinstance(value, dict):
+        if key in BY_NAME and isinstance(value, dict):
             return {name: self.of(schema, inside, depth + 1) for name, schema in value.items()}
         return self.of(value, inside, depth + 1) if isinstance(value, dict | list) else value
 

@@ -6,6 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.adapters.mcp_client.kit import connected, nasty
+from toolgate.adapters.mcp_client.tool_definition import OfferedTool
 
 
 @pytest.fixture
@@ -68,3 +69,20 @@ async def test_references_that_double_are_refused_and_the_other_tools_of_the_ser
         assert "its input schema cannot be used: it has more than" in reasons["act"]
         assert "its output schema cannot be used: it has more than" in reasons["gives"]
         assert not (await live.call("raw__ok", text="x")).is_error
+
+
+def test_hidden_characters_in_the_words_of_a_schema_are_shown_and_values_stay() -> None:
+    hidden, shown = "Acts.\u202e", "Acts.\\u202e"
+    values = {"default": hidden, "enum": [hidden], "examples": [{"description": hidden}]}
+    schema = {
+        "type": "object",
+        "title": hidden,
+        "properties": {"default": {"anyOf": [{"description": hidden, **values}]}, "title": {"type": "string"}},
+        "required": ["title"],
+    }
+    offered = OfferedTool(tool="act", description="", parameters=schema)
+
+    parameters = offered.definition("words__act").parameters
+    assert parameters["title"] == shown
+    assert parameters["properties"]["default"] == {"anyOf": [{"description": shown, **values}]}
+    assert (parameters["properties"]["title"], parameters["required"]) == ({"type": "string"}, ["title"])

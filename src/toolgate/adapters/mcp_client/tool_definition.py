@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolgate.protocol.calls import ToolDefinition
 from toolgate.text.visible import collapse_runs, visible
-from toolgate.tools.foreign_schema import ForeignSchema
+from toolgate.tools.foreign_schema import BY_NAME, DATA, ForeignSchema
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MAX_NAME = 256
 _MAX_DESCRIPTION = 16_384
 _MAX_SCHEMA_BYTES = 131_072
+_WORDS = frozenset({"title", "description", "$comment"})
 _NOT_APPROVED = "{tool} of the MCP server '{server}'. Its definition has changed and is not approved yet."
 
 
@@ -57,7 +58,12 @@ class OfferedTool:
 
     def definition(self, name: str) -> ToolDefinition:
         """Return the definition for the model."""
-        return ToolDefinition(name=name, description=visible(self.description), parameters=self.parameters)
+        return ToolDefinition(name=name, description=visible(self.description), parameters=self._shown_parameters)
+
+    @functools.cached_property
+    def _shown_parameters(self) -> dict[str, Any]:
+        shown: dict[str, Any] = _with_visible_words(self.parameters)
+        return shown
 
     def diff(self, before: OfferedTool) -> str:
         """Return a line-by-line diff."""
@@ -65,6 +71,23 @@ class OfferedTool:
             before.readable.splitlines(), self.readable.splitlines(), "approved", "now", lineterm="", n=3
         )
         return "\n".join(lines)
+
+
+def _with_visible_words(schema: Any) -> Any:
+    """Return a copy of a schema in which the words for readers show their hidden characters. Values stay the same."""
+    if isinstance(schema, list):
+        return [_with_visible_words(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    shown: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _WORDS and isinstance(value, str):
+            shown[key] = visible(value)
+        elif key in BY_NAME and isinstance(value, dict):
+            shown[key] = {name: _with_visible_words(member) for name, member in value.items()}
+        else:
+            shown[key] = value if key in DATA else _with_visible_words(value)
+    return shown
 
 
 def withheld_definition(name: str, server: str, tool: str) -> ToolDefinition:
