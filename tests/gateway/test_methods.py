@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.gateway.kit import PATIENCE, TOKEN, call, gateway, is_done, is_type, settings_for, text_of, types
 from toolgate.protocol.requests import METHODS
 from toolgate.testing import ScriptedModel
@@ -129,6 +131,20 @@ async def test_a_second_turn_at_the_same_time_gets_only_its_error(tmp_path: Path
         frames = await client.until(is_done)
         assert types(frames) == ["tool_result", "stream_chunk"]
         assert frames[0]["data"]["code"] == "CANCELLED"
+
+
+@pytest.mark.parametrize("content", ["", " \n\t", "\u3000"])
+async def test_a_message_without_words_and_pictures_starts_no_turn(tmp_path: Path, content: str) -> None:
+    async with gateway(settings_for(tmp_path), ScriptedModel(["An answer."])) as running, running.client() as client:
+        session = await client.session()
+        frame = await client.ask("chat.send", session_id=session, content=content)
+        assert (frame["type"], frame["data"]["code"]) == ("error", "INVALID_PARAMS")
+        assert "attach a picture" in frame["data"]["message"]
+        assert (await client.data("chat.history", session_id=session))["messages"] == []
+        await client.turn(session)
+        frame = await client.ask("chat.resend", session_id=session, content=content)
+        assert frame["data"]["code"] == "INVALID_PARAMS"
+        assert (await client.data("session.get", session_id=session))["turns"] == 1
 
 
 async def test_cancelling_nothing_is_said(tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ class Methods:
         """
         if self._service.draining:
             raise RequestRefused("SESSION_BUSY", "The gateway is shutting down; send the message again in a moment.")
+        if content is not None and not content.strip() and not images:
+            raise RequestRefused("INVALID_PARAMS", "The message is empty: write something, or attach a picture.")
         key = request_key(request_id, request.id)
         if request_id is not None:
             self._service.remember_request(session.id, key, request.id)

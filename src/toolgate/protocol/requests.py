@@ -48,7 +48,7 @@ ApprovalModeName = Literal["ask", "accept_edits", "plan"]
 class ChatSend(OfSession):
     """Take a turn. Its frames carry the request's `id`; there is no `response`.
 
-    A model that takes only text reads the names of `images`.
+    A message needs words or `images`. A model that takes only text reads the names of `images`.
     """
 
     content: str = Field(max_length=MAX_CONTENT)
