@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,12 @@ from tests.sandbox.test_reusable import settled
 from tests.support.shells import CANARY, EVERY_LAYER, Shells
 from toolgate.command.analysis import analyse
 from toolgate.protocol.plan import Access
+from toolgate.runtime.policy.globs import PathGlob
 from toolgate.shell.locked_files import LockedFiles, Look
 from toolgate.shell.result import CommandResult
 from toolgate.shell.session import ShellSession
 from toolgate.workspace import Workspace, file_guard
-from toolgate.workspace.file_guard import FileGuard
+from toolgate.workspace.file_guard import FileGuard, PathRules
 
 
 def place(shells: Shells, name: str, text: str = CANARY) -> Path:
@@ -178,3 +180,15 @@ async def test_a_secret_file_is_found_in_a_very_long_command_too(tmp_path: Path)
             assert await session.secrets_in(command, analyse(command)) == (".env",)
     finally:
         await session.close()
+
+
+def test_a_hint_about_very_long_words_takes_no_time(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    with Workspace(tmp_path) as workspace:
+        guard = FileGuard(workspace, lambda: PathRules(denied=(PathGlob("private/**"),)))
+        locked = LockedFiles(guard)
+        locked.note(guard.found())
+        started = time.process_time()
+        assert locked.hint("A" * 40_000 + " Permission denied", str(tmp_path)) == ""
+        assert time.process_time() - started < 2
+        assert "denies" in locked.hint("cat: private/plan: No such file or directory", str(tmp_path))

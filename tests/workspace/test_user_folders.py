@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from toolgate.errors import ToolError
+from toolgate.runtime.policy.globs import PathGlob
 from toolgate.workspace import Workspace
-from toolgate.workspace.user_folders import entries, folders_of, open_folder, opened, read_text
+from toolgate.workspace.file_guard import PathRules
+from toolgate.workspace.secret_scan import SecretScan
+from toolgate.workspace.user_folders import entries, folders_of, open_folder, opened, read_text, require_plain
 
 
 def test_the_users_folder_comes_first_and_what_is_not_there_is_none(tmp_path: Path) -> None:
@@ -64,3 +68,19 @@ def test_of_a_huge_folder_some_names_are_listed(tmp_path: Path) -> None:
 
     assert len(names) == 1000
     assert names == sorted(names)
+
+
+def test_the_project_is_searched_for_denied_files_only_if_a_text_has_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "plan.md").write_text("plan")
+    (tmp_path / "linked.md").hardlink_to(tmp_path / "private" / "plan.md")
+    (tmp_path / "AGENTS.md").write_text("notes")
+    with Workspace(tmp_path) as workspace:
+        workspace.path_rules = lambda: PathRules(denied=(PathGlob("private/**"),))
+        for path in ("linked.md", "private/plan.md"):
+            with pytest.raises(ToolError, match="denies"):
+                require_plain(workspace, path)
+        monkeypatch.delattr(SecretScan, "find")  # a search of the whole project for each skill in every prompt is slow
+        require_plain(workspace, "AGENTS.md")

@@ -39,8 +39,10 @@ _QUIET_GIT = frozenset(
 )
 """Commands of git that show no content of files. They see secret files that git tracks."""
 _MAX_TEXT = 1 << 16
-_DENIED_NAME = re.compile(r"([^\s:'\"]+)['\"]?: Permission denied")
-_MISSING_NAME = re.compile(r"([^\s:'\"]+)['\"]?: No such file|No such file or directory: '([^']+)'")
+_NAME = r"(?<![^\s:'\"])([^\s:'\"]++)['\"]?"
+"""A name in an error message. It is tried once for each word, as output may be one long word."""
+_DENIED_NAME = re.compile(rf"{_NAME}: Permission denied")
+_MISSING_NAME = re.compile(rf"{_NAME}: No such file|No such file or directory: '([^'\n]++)'")
 _MAX_NAMES = 20
 
 

@@ -53,11 +53,17 @@ class GuardedFile:
 
 
 class FileGuard:
-    """Judges paths of one workspace. `rules` returns the rules as they are now."""
+    """Judges paths of one workspace. `rules` returns the rules as they are now.
 
-    def __init__(self, workspace: Workspace, rules: Callable[[], PathRules] = lambda: NO_RULES) -> None:
+    With `single_use` it judges one path only: then no denied file has been moved since it judged another.
+    """
+
+    def __init__(
+        self, workspace: Workspace, rules: Callable[[], PathRules] = lambda: NO_RULES, *, single_use: bool = False
+    ) -> None:
         self._workspace = workspace
         self._given = rules
+        self._single_use = single_use
 
     def _rules(self) -> PathRules:
         """The rules as they are now. The runtime's own files are denied like files that a rule denies."""
@@ -106,21 +112,25 @@ class FileGuard:
 
     def denied_by(self, path: str) -> str | None:
         """The rule that denies a path by one of its names; None if there is none. Links are followed."""
-        rules, own = self._rules(), self._workspace.own_files
-        if not rules.denied and not own.paths:
+        return self._denied_by(path, None)
+
+    def _denied_by(self, path: str, names: Sequence[str] | None) -> str | None:
+        if not (rules := self._rules()).denied and not self._workspace.own_files.paths:
             return None
-        names = self._names(path)
-        for pattern in rules.denied:
-            if any(pattern.matches(name) for name in names):
-                return pattern.rule
-        info = self._workspace.stat(path)
+        names = self._names(path) if names is None else names
+        rule = _rule_for(rules.denied, names)
+        return self._denied_file(rules, names, self._workspace.stat(path)) if rule is None else rule
+
+    def _denied_file(self, rules: PathRules, names: Sequence[str], info: os.stat_result | None) -> str | None:
+        """The rule that denies a file for what it is, whatever its names are; None if there is none."""
         if info is None or not stat.S_ISREG(info.st_mode):
             return None
-        if info.st_nlink > 1 and (info.st_dev, info.st_ino) in own.linked():
+        if info.st_nlink > 1 and (info.st_dev, info.st_ino) in self._workspace.own_files.linked():
             return OWN_FILE
-        if rules.denied and not self.found().denied.isdisjoint(names):
-            return _ANOTHER_NAME  # a hard link, or a file that was denied and has been moved
-        return None
+        if not rules.denied or (self._single_use and info.st_nlink == 1):
+            return None
+        # a hard link, or a file that was denied and has been moved
+        return None if self.found().denied.isdisjoint(names) else _ANOTHER_NAME
 
     def listed(self, paths: Sequence[str], start: str) -> list[str]:
         """Those of the paths (in normal form) that no rule denies: a list of names leaves out the others.
@@ -139,12 +149,16 @@ class FileGuard:
         return self._judge(path, self._names(path))
 
     def _judge(self, path: str, names: list[str]) -> GuardedFile | None:
-        rule = OWN_FILE if any(map(_is_in_journal, names)) else self.denied_by(path)
+        rules = self._rules()
+        rule = OWN_FILE if any(map(_is_in_journal, names)) else _rule_for(rules.denied, names)
+        info = self._workspace.stat(path) if rule is None else None
+        if rule is None:
+            rule = self._denied_file(rules, names, info)
         if rule is not None:
             return GuardedFile(path=names[-1], denied=True, reason=rule)
-        if (rules := self._rules()).shown and all(_fits(rules.shown, name) for name in names):
+        if rules.shown and all(_fits(rules.shown, name) for name in names):
             return None
-        if (info := self._workspace.stat(path)) is None or not stat.S_ISREG(info.st_mode):
+        if info is None or not stat.S_ISREG(info.st_mode):
             return None
         reason = next(filter(None, map(secret_name, names)), "") or self._content(path)
         if not reason and info.st_nlink > 1:
@@ -217,7 +231,7 @@ class FileGuard:
     def require_known(self, path: str, seen: Callable[[tuple[str, ...]], bool]) -> None:
         """Raise `ToolError` if a call would show parts of a secret file that the session has not read with consent."""
         names = self._names(path)
-        if seen(tuple(names[-1].split("/"))) and not self.is_denied(path):
+        if seen(tuple(names[-1].split("/"))) and self._denied_by(path, names) is None:
             return
         guarded = self._judge(path, names)
         if guarded is not None:
@@ -257,6 +271,11 @@ class FileGuard:
 def _is_in_journal(path: str) -> bool:
     """Whether it is what files held before they were written, secret ones and others, in this project or one in it."""
     return "/.toolgate/journal/" in f"/{path}/".casefold()
+
+
+def _rule_for(patterns: Sequence[PathPattern], names: Sequence[str]) -> str | None:
+    """The rule of the first pattern that one of these names fits; None if there is none."""
+    return next((pattern.rule for pattern in patterns if any(map(pattern.matches, names))), None)
 
 
 def _fits(patterns: Sequence[PathPattern], path: str) -> bool:

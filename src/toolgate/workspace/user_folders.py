@@ -78,7 +78,7 @@ def require_plain(workspace: Workspace, path: str) -> None:
     """
     from toolgate.workspace.file_guard import NO_RULES, FileGuard
 
-    guard = FileGuard(workspace, workspace.path_rules or (lambda: NO_RULES))
+    guard = FileGuard(workspace, workspace.path_rules or (lambda: NO_RULES), single_use=True)
     if (guarded := guard.judge(path)) is not None:
         raise guard.refusal(guarded)
 
