@@ -12,7 +12,9 @@ import pytest
 import toolgate
 from toolgate.settings import Settings
 from toolgate.testing import AutoApprover
-from toolgate.workspace.own_names import OwnFiles
+from toolgate.workspace.file_guard import FileGuard
+from toolgate.workspace.own_names import OWN_FILE, OwnFiles
+from toolgate.workspace.secret_scan import SecretScan
 
 CANARY = "0123456789abcdef0123456789abcdef"
 OWN = ["policy.toml", "mcp.json", "tokens", "key.pem", "agent.db", "mine/hooks.json", "mine/mcp-approvals.json"]
@@ -210,3 +212,18 @@ def test_a_script_in_the_users_directory_is_not_found_and_stops_no_command(tmp_p
     assert [result.error_code for result in results] == [None] * 3
     assert "bwrap" not in "".join(result.output for result in results)
     assert ["ended" in result.output for result in results[:2]] == [True] * 2
+
+
+def test_the_project_is_not_searched_for_each_path_because_own_files_are_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "Tokens").write_text(CANARY)
+    (tmp_path / "plain").write_text("plain")
+    monkeypatch.delattr(SecretScan, "find")  # if the project is a home directory, that takes long
+    with toolgate.Workspace(tmp_path) as workspace:
+        workspace.protect_own([], [str(tmp_path / "tokens")])
+        guard = FileGuard(workspace)
+        assert guard.denied_by("plain") is None
+        assert guard.judge("plain") is None
+        assert guard.denied_by("Tokens") == OWN_FILE
+        assert guard.listed(["Tokens", "plain", "tokens/x", "tokens2"], ".") == ["plain", "tokens2"]

@@ -36,6 +36,7 @@ NO_RULES = PathRules()
 SECRET = "secret"
 """Why a search leaves a file out."""
 _ANOTHER_NAME = "it is another name of a file that a rule denies"
+"""Why a hard link of such a file is denied, and one that has been moved."""
 _MAX_FOLDERS = 1_500
 """Folders that are looked at without a thread: one takes 2 to 3 microseconds, in a thread twice as long and more."""
 
@@ -127,9 +128,9 @@ class FileGuard:
             return None
         if info.st_nlink > 1 and (info.st_dev, info.st_ino) in self._workspace.own_files.linked():
             return OWN_FILE
-        if not rules.denied or (self._single_use and info.st_nlink == 1):
+        may_have_moved = bool(self._given().denied) and not self._single_use  # own files are not moved
+        if not rules.denied or not (info.st_nlink > 1 or may_have_moved):
             return None
-        # a hard link, or a file that was denied and has been moved
         return None if self.found().denied.isdisjoint(names) else _ANOTHER_NAME
 
     def listed(self, paths: Sequence[str], start: str) -> list[str]:
@@ -141,8 +142,11 @@ class FileGuard:
         if not denied:
             return list(paths)
         names = self._names(start)
-        typed, real = ("" if name == "." else f"{name}/" for name in (names[0], names[-1]))
-        return [path for path in paths if not (_fits(denied, path) or _fits(denied, real + path[len(typed) :]))]
+        found = [path for path in paths if not _fits(denied, path)]
+        if len(names) == 1:
+            return found
+        typed, real = ("" if name == "." else f"{name}/" for name in names)
+        return [path for path in found if not _fits(denied, real + path[len(typed) :])]
 
     def judge(self, path: str) -> GuardedFile | None:
         """Why a file is not simply shown; None if it may be, or if there is no such file."""

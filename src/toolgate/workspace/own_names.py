@@ -14,7 +14,13 @@ OWN_FILE = "built-in: it is one of the runtime's own files"
 class OwnName(NamedTuple):
     """A name of an own file or directory, as a pattern for paths. Case is ignored, as everywhere in protection."""
 
-    path: str
+    start: str
+    """It with a `/` at its end, in lower case."""
+
+    @classmethod
+    def of(cls, path: str) -> OwnName:
+        """The pattern for a path in normal form."""
+        return cls(f"{path}/".casefold())
 
     @property
     def rule(self) -> str:
@@ -23,7 +29,7 @@ class OwnName(NamedTuple):
 
     def matches(self, path: str) -> bool:
         """Whether a path (in normal form) is it, or lies below it."""
-        return f"{path}/".casefold().startswith(f"{self.path}/".casefold())
+        return f"{path}/".casefold().startswith(self.start)
 
 
 class OwnFiles(NamedTuple):
@@ -36,7 +42,7 @@ class OwnFiles(NamedTuple):
 
     def joined(self, paths: Collection[str], names: Collection[str]) -> OwnFiles:
         """These and others."""
-        more = map(OwnName, sorted(names))
+        more = map(OwnName.of, sorted(names))
         return OwnFiles(tuple(dict.fromkeys((*self.paths, *paths))), tuple(dict.fromkeys((*self.names, *more))))
 
     def linked(self) -> frozenset[tuple[int, int]]:
