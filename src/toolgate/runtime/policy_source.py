@@ -36,7 +36,7 @@ def policy_of(context: ToolContext) -> Policy:
         project = project_text(context.workspace) if context.workspace is not None else None
         _require_named(context.settings.policy_file)
         root = None if context.workspace is None else str(context.workspace.root)
-        state.policy_stamp = _stamp(context.settings.policy_file)
+        state.policy_stamp = file_stamp(context.settings.policy_file)
         policy = Policy.load(
             user_file=context.settings.policy_file, project_text=project, project=root, program=context.policy
         )
@@ -48,7 +48,7 @@ def refresh_policy(context: ToolContext) -> None:
     """Read the user's file again if it has changed; while it is gone or has a mistake, the rules stay as they were."""
     state = runtime_state(context)
     policy, file = state.policy, context.settings.policy_file
-    stamp = _stamp(file)
+    stamp = file_stamp(file)
     if policy is None or file is None or stamp is None or stamp == state.policy_stamp:
         return
     from toolgate.runtime.policy.load import read_user_file
@@ -130,7 +130,7 @@ def _require_named(path: Path | None) -> None:
         raise PolicyError(f"{path}: there is no such file. Make it, or set policy_file to None to have no rules.")
 
 
-def _stamp(path: Path | None) -> tuple[int, ...] | None:
+def file_stamp(path: Path | None) -> tuple[int, ...] | None:
     """A value that changes whenever the file does; None if there is no file."""
     if path is None:
         return None

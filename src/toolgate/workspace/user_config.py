@@ -38,8 +38,8 @@ def read_config(path: Path, *, largest: int = MAX_CONFIG) -> str | None:
 def update_config(path: Path, change: Callable[[str | None], str], *, largest: int = MAX_CONFIG) -> None:
     """Replace a user's file with what `change` returns: atomically, readable only by the user, one writer at a time.
 
-    Other writers wait, and a change of a program that does not wait, such as an editor, is not lost: then `change` is
-    asked again. Missing directories are created. Raises `OSError` or `ValueError`.
+    Other writers wait. If a program that does not wait, such as an editor, has changed the file by the last moment,
+    `change` is asked again. Missing directories are created. Raises `OSError` or `ValueError`.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if sys.platform == "win32":

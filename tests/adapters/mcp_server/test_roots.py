@@ -95,6 +95,18 @@ async def test_a_rule_that_denies_a_path_holds_for_a_client_in_a_part_of_the_pro
         assert "outer" in text(await connected.call_tool("read_file", {"path": "outer.txt"}))
 
 
+async def test_a_mistake_in_the_users_policy_leaves_a_client_where_it_is(root: Path) -> None:
+    home = root.parent / "home/config/toolgate"
+    home.mkdir(parents=True)
+    async with client(root, list_roots_callback=_roots(root / "part one")) as connected:
+        assert "inner" in text(await connected.call_tool("read_file", {"path": "inner.txt"}))
+        (home / "policy.toml").write_text("[[rule]]\n" + RULES["broken"])
+        assert "inner" in text(await connected.call_tool("read_file", {"path": "inner.txt"}))
+        (home / "policy.toml").write_text("[[rule]]\n" + RULES["path"])
+        assert (await connected.call_tool("read_file", {"path": "part one/inner.txt"})).is_error
+        assert "outer" in text(await connected.call_tool("read_file", {"path": "outer.txt"}))
+
+
 def _roots(*paths: Path) -> Any:
     async def answer(_: Any) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root(uri=path.as_uri()) for path in paths])  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from toolgate.adapters.mcp_server.storage import ClientRecorder
 from toolgate.log import logger
 from toolgate.protocol.ids import uuid7
 from toolgate.protocol.modes import ToolMode
-from toolgate.runtime.policy_source import policy_of
+from toolgate.runtime.policy_source import file_stamp, policy_of
 from toolgate.runtime.registry import ToolRegistry
 from toolgate.runtime.toolset import CallableToolset
 from toolgate.settings import Settings
@@ -87,6 +87,9 @@ class Clients:
         self._open = open_context or self._default_context
         self._states: dict[str, ClientState] = {}
         self._lock = asyncio.Lock()
+        self._need_root = False
+        self._rules_stamp: tuple[int, ...] | None = None
+        """The state of the user's policy file for which `_need_root` is known."""
 
     def check(self) -> None:
         """Raise the error that would stop every call: a policy that cannot be read."""
@@ -175,9 +178,14 @@ class Clients:
         logger("mcp").info("client_root", root=str((workspace or self.workspace).root))
 
     def _rules_need_root(self) -> bool:
+        """Whether the user has written a rule about paths. With a mistake in the file, the rules stay as they were."""
         from toolgate.adapters.mcp_server.roots import rules_need_root
 
-        return rules_need_root(self.settings)
+        stamp = file_stamp(self.settings.policy_file)
+        if stamp != self._rules_stamp:
+            self._need_root = rules_need_root(self.settings, unreadable=self._need_root)
+            self._rules_stamp = stamp
+        return self._need_root
 
     def _default_context(self, workspace: Workspace) -> ToolContext:
         return ToolContext(workspace=workspace, mode=self.mode, session_id=uuid7(), settings=self.settings)

@@ -83,14 +83,14 @@ def _beneath(workspace: Workspace, root: str) -> str | None:
     return None if workspace.is_protected(relative) else relative
 
 
-def rules_need_root(settings: Settings) -> bool:
-    """Whether the user's rules name paths of the project, or the project. Also if they cannot be read."""
+def rules_need_root(settings: Settings, *, unreadable: bool = True) -> bool:
+    """Whether the user's rules name paths of the project, or the project; `unreadable` if they cannot be read."""
     if settings.policy_file is None:
         return False
     try:
         rules = read_user_file(settings.policy_file).rules
     except PolicyError:
-        return True
+        return unreadable
     return any(rule.project is not None or rule.condition()[0] == "args" for rule in rules)
 
 
