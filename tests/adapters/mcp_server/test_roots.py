@@ -1,10 +1,12 @@
 """Client roots: they narrow the project, and never widen it."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import mcp_types as types
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from tests.adapters.mcp_server.kit import Sleeper, client, near, text
 from toolgate.adapters.mcp_server.roots import narrowed_workspace
@@ -93,6 +95,22 @@ async def test_a_rule_that_denies_a_path_holds_for_a_client_in_a_part_of_the_pro
         for path in ("inner.txt", "part one/inner.txt", str(root / "part one/inner.txt")):
             assert (await connected.call_tool("read_file", {"path": path})).is_error, path
         assert "outer" in text(await connected.call_tool("read_file", {"path": "outer.txt"}))
+
+
+async def test_a_rule_about_paths_holds_for_a_client_with_a_running_call(root: Path) -> None:
+    home = root.parent / "home/config/toolgate"
+    home.mkdir(parents=True)
+    sleeper = Sleeper()
+    async with client(root, list_roots_callback=_roots(root / "part one")) as connected:
+        assert "inner" in text(await connected.call_tool("read_file", {"path": "inner.txt"}))
+        running = asyncio.create_task(connected.call_tool("Bash", {"command": sleeper.command}))
+        while not sleeper.processes():
+            await asyncio.sleep(0.01)
+        (home / "policy.toml").write_text("[[rule]]\n" + RULES["path"])
+        with pytest.raises(MCPError, match="policy"):
+            await connected.call_tool("read_file", {"path": "inner.txt"})
+        running.cancel()
+        await sleeper.gone()
 
 
 async def test_a_mistake_in_the_users_policy_leaves_a_client_where_it_is(root: Path) -> None:

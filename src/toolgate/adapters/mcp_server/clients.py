@@ -9,6 +9,9 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
 from toolgate.adapters.mcp_server.listing import tool_entry
 from toolgate.adapters.mcp_server.storage import ClientRecorder
 from toolgate.log import logger
@@ -30,6 +33,10 @@ MAX_CLIENTS = 64
 """Maximum number of clients whose state is kept; the one idle for longest is closed first."""
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The versions of the protocol that begin with `initialize`."""
+_NEW_RULES = (
+    "The user's policy has new rules about paths, which count from the project's root. "
+    "Call again when this client's other calls have ended."
+)
 IDLE_SECONDS = 1800.0
 """Seconds after which the state of an unused client is closed."""
 
@@ -123,6 +130,8 @@ class Clients:
                 client.roots_known = False  # the user has written such a rule since
             if context is None or not client.roots_known:
                 context = await self._open_context(client, ctx)
+            if client.workspace is not None and self._rules_need_root():
+                raise MCPError(code=types.INVALID_REQUEST, message=_NEW_RULES)  # other calls are still running there
             yield client, context
         finally:
             client.calls -= 1
