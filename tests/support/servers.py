@@ -31,7 +31,8 @@ async def listening(
             task.cancel()
         ends = await asyncio.gather(*connections, return_exceptions=True)
         for writer in connections.values():
-            writer.transport.abort()
+            if tls is not None or not writer.is_closing() or writer.transport.get_write_buffer_size():
+                writer.transport.abort()  # a plain one that was closed with data left and is over raises
             with contextlib.suppress(ConnectionError, ssl.SSLError):
                 await writer.wait_closed()
         failed = [end for end in ends if isinstance(end, Exception)]
