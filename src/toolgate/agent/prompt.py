@@ -150,8 +150,8 @@ class PromptBuilder:
         if self._workspace is None:
             return ""
         try:
-            require_plain(self._workspace, NOTES_FILE)
             with self._workspace.open_file(NOTES_FILE) as file:
+                require_plain(self._workspace, NOTES_FILE)
                 content = os.pread(file.fd, _MAX_NOTES_BYTES + 1, 0)
         except ToolError as error:
             if error.code is not ErrorCode.NOT_FOUND:

@@ -58,6 +58,14 @@ def test_the_answer_and_nothing_else(chat: Run, model: Model) -> None:
     assert server.requests[0]["messages"][-1] == {"role": "user", "content": "what is here?"}
 
 
+def test_an_answer_without_a_call_loads_no_policy(chat: Run, model: Model) -> None:
+    done = chat("--coding", "--model", "m", "--print", "hi", model=model(["Hello."]), PYTHONPROFILEIMPORTTIME="1")
+
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "toolgate.agent.prompt" in loaded
+    assert loaded.isdisjoint({"toolgate.runtime.policy.decide", "toolgate.workspace.file_guard"})
+
+
 def test_pictures_of_the_message_are_sent_but_not_those_of_what_is_piped(
     chat: Run, model: Model, project: Path
 ) -> None:
