@@ -9,9 +9,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import mcp_types as types
-from mcp.shared.exceptions import MCPError
-
 from toolgate.adapters.mcp_server.listing import tool_entry
 from toolgate.adapters.mcp_server.storage import ClientRecorder
 from toolgate.log import logger
@@ -28,6 +25,7 @@ from toolgate.workspace import Workspace
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
+    from mcp.shared.exceptions import MCPError
 
 MAX_CLIENTS = 64
 """Maximum number of clients whose state is kept; the one idle for longest is closed first."""
@@ -131,7 +129,7 @@ class Clients:
             if context is None or not client.roots_known:
                 context = await self._open_context(client, ctx)
             if client.workspace is not None and self._rules_need_root():
-                raise MCPError(code=types.INVALID_REQUEST, message=_NEW_RULES)  # other calls are still running there
+                raise _has_new_rules()  # other calls are still running there
             yield client, context
         finally:
             client.calls -= 1
@@ -210,3 +208,11 @@ def _key(ctx: ServerRequestContext[Any, Any]) -> str:
     if ctx.request is None or is_modern(ctx):
         return ""  # the session id of such a request is not verified
     return str(ctx.request.headers.get("mcp-session-id", ""))
+
+
+def _has_new_rules() -> MCPError:
+    """The refusal of a call after new rules. It alone needs the SDK, which a client that only says hello must not load."""
+    import mcp_types as types
+    from mcp.shared.exceptions import MCPError
+
+    return MCPError(code=types.INVALID_REQUEST, message=_NEW_RULES)
