@@ -211,7 +211,7 @@ def _key(ctx: ServerRequestContext[Any, Any]) -> str:
 
 
 def _has_new_rules() -> MCPError:
-    """The refusal of a call after new rules. It alone needs the SDK, which a client that only says hello must not load."""
+    """The refusal of a call after new rules. Only this needs the SDK, which a handshake does not load."""
     import mcp_types as types
     from mcp.shared.exceptions import MCPError
 
